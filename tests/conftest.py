@@ -49,6 +49,8 @@ def pytest_configure(config: pytest.Config) -> None:
     behind.configure(config)
     # Processes of tests would compile all their imports each time.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    # In each process, Pydantic would look for plugins in the metadata of all packages.
+    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
     # A shell ignores it for what runs in the background, and so would the processes of tests.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

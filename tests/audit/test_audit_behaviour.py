@@ -18,7 +18,7 @@ from mcp_protogen.instep.audit.severities import AuditFinding
 from mcp_protogen.instep.vectors.vector import Subject
 from mcp_protogen.pipeline.reports.change import Category
 from pydantic import AfterValidator
-from support.audit.auditing import PYDANTIC, REVISION, findings, run_audit, write_sdk
+from support.audit.auditing import PYDANTIC, REVISION, ROOT, findings, run_audit, write_sdk
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")
 
@@ -29,13 +29,6 @@ ICON = f"""{PYDANTIC}
         mimeType: str | None = None
         sizes: list[str] | None = None
         theme: Literal["light", "dark"] | None = None
-"""
-
-
-ROOT = """
-import typing
-class Root(typing.TypedDict):
-    uri: str
 """
 
 

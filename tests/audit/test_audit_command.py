@@ -6,19 +6,18 @@ from typing import Any
 
 import pytest
 from support import formats
-from support.audit.auditing import PYDANTIC, write_sdk
+from support.audit.auditing import ROOT, write_sdk
 from support.running import Run
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")
 
 KNOWN = '{"code": "x", "item": "y"}'
-ROOT = f"{PYDANTIC}\n    class Root(BaseModel):\n        uri: int\n"
 
 
 @pytest.fixture
 def run(mcp_gen: Run, tmp_path: Path) -> Run:
     """Audit a small module without vectors."""
-    folder = write_sdk(tmp_path / "sdk", ROOT).path[0]
+    folder = write_sdk(tmp_path / "sdk", ROOT.replace("str", "int")).path[0]
     return lambda *more: mcp_gen("audit", folder, "--revision", "2025-11-25", "--no-vectors", *more)
 
 

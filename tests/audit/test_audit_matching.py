@@ -9,11 +9,9 @@ from mcp_protogen.instep.audit.matching import modules_of_revision
 from mcp_protogen.instep.audit.run_audit import Audit, AuditOptions, audit
 from mcp_protogen.instep.audit.sdk import find
 from support import formats
-from support.audit.auditing import PYDANTIC, REVISION, findings, run_audit, write_sdk
+from support.audit.auditing import PYDANTIC, REVISION, ROOT, findings, run_audit, write_sdk
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")
-
-ROOT = f"{PYDANTIC}\n    class Root(BaseModel):\n        uri: str\n"
 
 
 def matches_of(found: Audit) -> dict[str, tuple[str, str]]:
@@ -138,7 +136,7 @@ def test_types_of_another_revision_are_not_taken(tmp_path: Path) -> None:
 
 
 def test_the_revision_is_the_one_that_the_sdk_claims(tmp_path: Path) -> None:
-    constants = "\n    LATEST_PROTOCOL_VERSION = '2025-03-26'\n    OTHER = '2026-07-28'\n"
+    constants = "LATEST_PROTOCOL_VERSION = '2025-03-26'\nOTHER = '2026-07-28'\n"
     quick = AuditOptions(vectors=False)
     claiming = audit(write_sdk(tmp_path / "a", ROOT + constants), None, quick)
     silent = audit(write_sdk(tmp_path / "b", ROOT), None, quick)

@@ -99,50 +99,6 @@ async def test_a_code_that_somebody_else_got_is_of_no_use() -> None:
         assert not at.resource.accepted
 
 
-@pytest.mark.shows("IS-06")
-async def test_redirects_that_nobody_waits_for_are_turned_away() -> None:
-    class Crowded(User):
-        """A receiver whose port gets foreign codes and errors first."""
-
-        async def open(self, url: str) -> bool:
-            callback = query_params(url)["redirect_uri"]
-            state = query_params(url)["state"]
-            async with httpx2.AsyncClient(trust_env=False, verify=False) as browser:
-                for query in (
-                    "code=theirs",
-                    "code=theirs&state=",
-                    "code=theirs&state=guessed",
-                    f"code=theirs&state={state}&state=guessed",
-                    f"code=theirs&state={state[:-1]}",
-                    "error=access_denied&state=<script>alert(1)</script>",
-                ):
-                    turned = await browser.get(f"{callback}?{query}")
-                    assert turned.status_code == 400, query
-                    assert "script" not in turned.text
-                elsewhere = callback.replace("/callback", "/other")
-                assert (await browser.get(f"{elsewhere}?code=x&state={state}")).status_code == 404
-                assert (await browser.post(f"{callback}?code=x&state={state}")).status_code == 404
-            return await super().open(url)
-
-    async with town() as at:
-        at.user = Crowded()
-        assert (await at.post()).status_code == 200
-        assert [request.form["code"] for request in at.server.requests_to("token")] != ["theirs"]
-
-
-@pytest.mark.shows("IS-06")
-async def test_a_redirect_counts_once() -> None:
-    async with town() as at:
-        at.user = Meddled()
-        assert (await at.post()).status_code == 200
-        callback = query_params(at.user.pages[0])["redirect_uri"]
-        async with httpx2.AsyncClient(trust_env=False, verify=False) as browser:
-            with pytest.raises(httpx2.ConnectError):
-                await browser.get(
-                    f"{callback}?code=again&state={query_params(at.user.pages[0])['state']}"
-                )
-
-
 def inner_names(port: int) -> list[str]:
     """Names of an inner service that try to get past a check."""
     hosts = ("127.0.0.1", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0.0.0.0")
@@ -198,19 +154,6 @@ async def test_no_redirect_sends_a_client_on_the_web_to_an_inner_service() -> No
                     assert not at.reached
 
 
-@pytest.mark.shows("RD-08")
-async def test_the_browser_is_given_nothing_but_pages() -> None:
-    async with town() as at:
-        for url in (
-            *("javascript:alert(1)//", "file:///etc/passwd", "data:text/html,x", "vbscript:x"),
-            *("http://login.example.com/", "calc.exe", "--version", "https:// evil", ""),
-        ):
-            with case(url):
-                at.server.behave(metadata={"authorization_endpoint": url})
-                await at.refuse_post()
-                assert not at.user.pages
-
-
 class Redirecting:
     """An MCP server that accepts a token, and then redirects with it."""
 
@@ -247,39 +190,6 @@ async def test_a_token_does_not_follow_a_redirect_to_another_server() -> None:
                 assert not [
                     request for request in at.resource.requests if "access_token" in request.url
                 ]
-
-
-@pytest.mark.shows("SC-10")
-async def test_a_server_that_always_wants_more_scopes_is_given_up() -> None:
-    async with town() as at:
-        at.server.behave(withheld=frozenset({"write"}))
-        at.resource.needed = frozenset({"read", "write"})
-        await at.refuse_post()
-        assert len(at.user.pages) == 2
-
-    class Insatiable(User):
-        """A resource that wants another scope after each consent."""
-
-        async def open(self, url: str) -> bool:
-            at.resource.needed = frozenset({f"scope-{len(self.pages)}"})
-            return await super().open(url)
-
-    async with town(scopes=[f"scope-{number}" for number in range(20)]) as at:
-        at.user = Insatiable()
-        await at.refuse_post()
-        assert len(at.user.pages) == 4
-
-
-async def test_answers_are_bounded_in_size_and_time() -> None:
-    policy = pkg.FetchPolicy(timeout=0.3, max_bytes=10_000)
-    async with town() as at:
-        for endpoint in ("metadata", "register", "token"):
-            huge = Response(headers={"content-type": "application/json"}, body=b" " * 10**6)
-            for lie in ({"instead": {endpoint: huge}}, {"stalled": frozenset({endpoint})}):
-                with case((endpoint, *lie)):
-                    at.server.behave(**{"instead": {}, "stalled": frozenset(), **lie})
-                    error = await at.refuse_post(fetch_policy=policy)
-                    assert isinstance(error, pkg.Unreachable)
 
 
 async def test_server_text_cannot_control_terminal() -> None:

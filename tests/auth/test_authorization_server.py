@@ -4,23 +4,13 @@ import secrets
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 from urllib.parse import parse_qsl, quote_plus, urlencode, urlsplit
 
-import httpx2
 import pytest
 from joserfc.jwk import KeySet
-from mcp_protogen.runtime.features.auth.errors import Unreachable
-from mcp_protogen.runtime.features.auth.steps import (
-    AuthorizationRequest,
-    AuthorizationResponse,
-    Fetch,
-    Fetched,
-)
 from support.auth.authorization_server import AuthorizationServer
-from support.auth.behaviour import Behaviour, Place
 from support.auth.clients import ASSERTION, Client
-from support.auth.hosting import authorization_server
 from support.auth.jwts import (
     claims_of,
     digest,
@@ -28,15 +18,10 @@ from support.auth.jwts import (
     key_of,
     public_jwk,
     sign_token,
-    thumbprint,
     unsigned_token,
-    verify_token,
 )
 from support.auth.messages import Request, Response
-from support.auth.resource import Resource
-from support.auth.tokens import ID_JAG, ID_TOKEN, JWT_BEARER, TOKEN_EXCHANGE, TrustedIssuer
-from support.auth.world import World
-from support.coroutines import run
+from support.auth.tokens import JWT_BEARER, TrustedIssuer
 from support.tables import case
 
 REDIRECT = "http://127.0.0.1:5000/callback"
@@ -107,17 +92,6 @@ def error_of(response: Response) -> str:
 @pytest.fixture
 def server() -> AuthorizationServer:
     return AuthorizationServer(clients=(NATIVE,), documents={})
-
-
-def test_a_right_request_gets_a_token_for_the_resource(server: AuthorizationServer) -> None:
-    back = authorize(server)
-    assert back["iss"] == server.issuer
-    given = by_code(server, back["code"]).json()
-    claims = verify_token(given["access_token"], KeySet([*server.keys]))
-    assert (claims["iss"], claims["aud"], claims["scope"]) == (server.issuer, RESOURCE, "read")
-    resource = Resource([server])
-    headers = {"authorization": f"Bearer {given['access_token']}"}
-    assert World(server, resource).call(resource, headers).status == 200
 
 
 def test_wrong_authorization_requests_are_refused(server: AuthorizationServer) -> None:
@@ -225,19 +199,6 @@ def test_clients_show_who_they_are_as_they_are_registered() -> None:
             assert response.status in {400, 401}
 
 
-def test_documents_of_clients_are_read_at_their_urls() -> None:
-    url = "https://app.example.com/client.json"
-    document = {"client_id": url, "client_name": "app", "redirect_uris": [REDIRECT]}
-    other = "https://app.example.com/other.json"
-    server = AuthorizationServer(documents={url: document, other: document})
-    assert server.metadata()["client_id_metadata_document_supported"] is True
-    assert by_code(server, authorize(server, client_id=url)["code"], client_id=url).status == 200
-    refused = server.answer(
-        Request(url=f"{server.url('authorize')}?{urlencode(authorization_params(client_id=other))}")
-    )
-    assert error_of(refused) == "invalid_client"
-
-
 def proof(server: AuthorizationServer, **changes: Any) -> dict[str, str]:
     """A header field with a proof for a token request."""
     key = key_of("proof")
@@ -253,75 +214,11 @@ def proof(server: AuthorizationServer, **changes: Any) -> dict[str, str]:
     }
 
 
-def test_a_token_is_bound_to_the_key_that_is_proven(server: AuthorizationServer) -> None:
-    server.proofs.nonce = "first"
-    code = authorize(server)["code"]
-    told = by_code(server, code, proof(server))
-    assert (error_of(told), told.headers["dpop-nonce"]) == ("use_dpop_nonce", "first")
-    given = by_code(server, code, proof(server, nonce="first")).json()
-    assert given["token_type"] == "DPoP"
-    jkt = thumbprint(public_jwk(key_of("proof")))
-    assert claims_of(given["access_token"])["cnf"] == {"jkt": jkt}
-    resource = Resource([server])
-    bearer = {"authorization": f"Bearer {given['access_token']}"}
-    assert World(server, resource).call(resource, bearer).status == 401
-    bound = proof(server, htu=RESOURCE, ath=digest(given["access_token"]))
-    headers = {"authorization": f"DPoP {given['access_token']}", **bound}
-    assert World(server, resource).call(resource, headers).status == 200
-    assert World(server, resource).call(resource, headers).status == 401
-
-
 def test_wrong_proofs_are_refused(server: AuthorizationServer) -> None:
     for changes in ({"htm": "GET"}, {"htu": RESOURCE}, {"iat": 0}, {"ath": "x"}):
         with case(changes):
             answer = by_code(server, authorize(server)["code"], proof(server, **changes))
             assert error_of(answer) == "invalid_dpop_proof"
-
-
-def test_an_identity_provider_vouches_for_a_user() -> None:
-    sso = key_of("sso")
-    given: dict[str, Any] = {"client_secret": "secret", "auth_method": "client_secret_post"}
-    idp_client = Client(
-        client_id="at-idp",
-        grant_types=(TOKEN_EXCHANGE,),
-        metadata={"id_jag_client_id": "at-as"},
-        **given,
-    )
-    idp = AuthorizationServer(
-        issuer="https://idp.example.com",
-        clients=(idp_client,),
-        trusted=(TrustedIssuer(issuer="https://idp.example.com", keys=KeySet([sso])),),
-    )
-    trusted = TrustedIssuer(issuer=idp.issuer, keys=KeySet([*idp.keys]))
-    client = Client(client_id="at-as", grant_types=(JWT_BEARER,), **given)
-    server = AuthorizationServer(clients=(client,), trusted=(trusted,))
-    user = {"iss": idp.issuer, "sub": "ada", "aud": "at-idp", "exp": int(idp.now()) + 60}
-    exchanged = token(
-        idp,
-        grant_type=TOKEN_EXCHANGE,
-        client_id="at-idp",
-        client_secret="secret",
-        requested_token_type=ID_JAG,
-        subject_token=sign_token(user, sso),
-        subject_token_type=ID_TOKEN,
-        audience=server.issuer,
-        resource=RESOURCE,
-        scope="read",
-    ).json()
-    assert exchanged["issued_token_type"] == ID_JAG
-
-    def request_grant() -> Response:
-        return token(
-            server,
-            grant_type=JWT_BEARER,
-            client_id="at-as",
-            client_secret="secret",
-            assertion=exchanged["access_token"],
-        )
-
-    claims = claims_of(request_grant().json()["access_token"])
-    assert (claims["sub"], claims["aud"], claims["scope"]) == ("ada", RESOURCE, "read")
-    assert error_of(request_grant()) == "invalid_grant"
 
 
 def test_a_workload_shows_the_token_of_its_platform() -> None:
@@ -360,89 +257,3 @@ def test_tokens_are_introspected_for_clients_with_a_secret() -> None:
     assert introspect(known)["error"] == "invalid_client"
     server.tokens.revoked.add(known)
     assert introspect(known, client_secret=secret) == {"active": False}
-
-
-def test_a_server_lies_as_it_is_told() -> None:
-    behaviour = Behaviour(
-        metadata={"issuer": "https://evil.example.com", "code_challenge_methods_supported": None},
-        redirected={"iss": "https://evil.example.com", "state": None},
-        issued={"token_type": "mac"},
-        instead={"jwks": Response(status=500)},
-        claims={"aud": "https://other.example.com"},
-    )
-    server = AuthorizationServer(clients=(NATIVE,), behaviour=behaviour)
-    document = server.metadata()
-    assert document["issuer"] == "https://evil.example.com"
-    assert "code_challenge_methods_supported" not in document
-    back = authorize(server)
-    assert (back["iss"], back.get("state")) == ("https://evil.example.com", None)
-    given = by_code(server, back["code"]).json()
-    assert given["token_type"] == "mac"
-    assert claims_of(given["access_token"])["aud"] == "https://other.example.com"
-    assert server.answer(Request(url=server.url("jwks"))).status == 500
-
-
-def test_metadata_is_where_it_is_told_to_be() -> None:
-    found = {
-        "oauth": "https://x.example.com/.well-known/oauth-authorization-server/one",
-        "openid-inserted": "https://x.example.com/.well-known/openid-configuration/one",
-        "openid-appended": "https://x.example.com/one/.well-known/openid-configuration",
-    }
-    for place, url in found.items():
-        server = AuthorizationServer(
-            issuer="https://x.example.com/one", behaviour=Behaviour(places=(cast(Place, place),))
-        )
-        for metadata_url in found.values():
-            assert server.answer(Request(url=metadata_url)).status == (
-                200 if metadata_url == url else 404
-            )
-
-
-def test_a_world_answers_the_steps_of_a_flow() -> None:
-    server = AuthorizationServer(clients=(NATIVE,))
-    resource = Resource([server], scopes=("read",))
-    world = World(server, resource)
-    assert world.refusal(resource).status == 401
-    found = world(Fetch(url=resource.metadata_urls["path"]))
-    assert isinstance(found, Fetched)
-    assert found.status == 200
-    parameters = authorization_params()
-    page = AuthorizationRequest(
-        url=f"{server.url('authorize')}?{urlencode(parameters)}",
-        redirect_uri=REDIRECT,
-        state=parameters["state"],
-    )
-    back = world(page)
-    assert isinstance(back, AuthorizationResponse)
-    assert back.url.startswith(f"{REDIRECT}?code=")
-    token = server.access_token(resource.url)
-    assert world.refusal(resource, {"Authorization": f"Bearer {token}"}).status == 403
-    assert isinstance(world(Fetch(url="https://nobody.example.com/")), Unreachable)
-    server.behave(stalled=frozenset({"token"}))
-    assert isinstance(world(Fetch(method="POST", url=server.url("token"))), Unreachable)
-
-
-def test_authorization_server_listens_on_port() -> None:
-    async def script() -> None:
-        async with (
-            authorization_server("/tenant", clients=(NATIVE,)) as server,
-            httpx2.AsyncClient() as client,
-        ):
-            metadata = (await client.get(*server.metadata_urls)).json()
-            assert metadata["issuer"] == server.issuer
-            page = await client.get(
-                metadata["authorization_endpoint"], params=authorization_params()
-            )
-            code = dict(parse_qsl(urlsplit(page.headers["location"]).query))["code"]
-            form = {
-                "grant_type": "authorization_code",
-                "code": code,
-                "client_id": "app",
-                "redirect_uri": REDIRECT,
-                "code_verifier": VERIFIER,
-                "resource": RESOURCE,
-            }
-            given = await client.post(metadata["token_endpoint"], data=form)
-            assert claims_of(given.json()["access_token"])["iss"] == server.issuer
-
-    run(script())

@@ -58,33 +58,6 @@ def error_params(error: str, text: str) -> str:
     return f'error="{error}", error_description="{text}", '
 
 
-async def test_a_token_needs_the_scheme_and_the_proof_of_its_kind() -> None:
-    bound, unbound = error_params(
-        "invalid_token", "The token is bound to a key: use DPoP"
-    ), error_params("invalid_token", "The token is not bound to a key")
-    bad = error_params("invalid_dpop_proof", "One proof is needed")
-    rows: list[tuple[str, dict[str, str], int, str, str]] = [
-        ("no token", {}, 401, "", ""),
-        ("bearer", bearing(READING), 200, "", ""),
-        ("a bound token as bearer", bearing(BOUND), 401, bound, ""),
-        ("even with a proof", {**bearing(BOUND), **PROOF}, 401, bound, ""),
-        ("a bound token with a proof", {**bearing(BOUND, "DPoP"), **PROOF}, 200, "", ""),
-        ("in any case", {**bearing(BOUND, "dpop"), **PROOF}, 200, "", ""),
-        ("without a proof", bearing(BOUND, "DPoP"), 401, "", bad),
-        ("another proof", {**bearing(BOUND, "DPoP"), "dpop": "b"}, 401, "", bad),
-        ("an unbound token with a proof", {**bearing(READING, "DPoP"), **PROOF}, 401, "", unbound),
-    ]
-    async with site_of(Proving()) as site:
-        for name, fields, status, of_bearer, of_dpop in rows:
-            with case(name):
-                answer = await site.post(hello(), fields)
-                assert answer.status_code == status
-                assert "dpop-nonce" not in answer.headers
-                if status == 401:
-                    dpop = f"DPoP {of_dpop}{ALGORITHMS}, {HELD}"
-                    assert read_challenges(answer) == [f"Bearer {of_bearer}{HELD}", dpop]
-
-
 @pytest.mark.shows("DP-04")
 async def test_a_server_may_take_nothing_but_bound_tokens() -> None:
     async with site_of(Proving(), require_proofs=True, scopes={"read"}) as site:
@@ -95,14 +68,6 @@ async def test_a_server_may_take_nothing_but_bound_tokens() -> None:
         assert (await site.post(hello(), {**bearing(BOUND, "DPoP"), **PROOF})).status_code == 200
     with pytest.raises(ValueError, match="needs proofs"):
         authentication(require_proofs=True)
-
-
-async def test_too_few_scopes_are_challenged_in_the_scheme_that_was_used() -> None:
-    async with site_of(Proving(), scopes={"write"}) as site:
-        refused = await site.post(hello(), {**bearing(BOUND, "DPoP"), **PROOF})
-        assert refused.status_code == 403
-        why = error_params("insufficient_scope", "The token lacks required scopes")
-        assert read_challenges(refused) == [f'DPoP {why}{ALGORITHMS}, scope="write", {HELD}']
 
 
 async def test_a_nonce_comes_with_every_answer_to_a_proof() -> None:

@@ -1,19 +1,13 @@
 """`WWW-Authenticate`: read leniently, and written strictly."""
 
-import re
 from typing import TypeAlias
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mcp_protogen.runtime.features.auth.challenge import (
-    Challenge,
-    challenges_in,
-    token_param,
-)
+from mcp_protogen.runtime.features.auth.challenge import Challenge, challenges_in, token_param
 from mcp_protogen.runtime.http.server.protected_resource import challenge
-from support.auth.fuzzing import bent
-from support.tables import case, count
+from support.tables import case
 
 TOKENS = st.from_regex(r"[!#$%&'*+.^_`|~0-9a-z-]{1,12}", fullmatch=True)
 VALUES = st.from_regex(r"[ !#-\[\]-~]{0,20}", fullmatch=True)
@@ -21,15 +15,6 @@ VALUES = st.from_regex(r"[ !#-\[\]-~]{0,20}", fullmatch=True)
 Found: TypeAlias = list[tuple[str, dict[str, str]]]
 """Schemes, each with its parameters."""
 
-SEEDS = (
-    "Bearer",
-    'Bearer realm="a, b", error="invalid_token", error_description="It has \\"ended\\""',
-    'Bearer resource_metadata="https://mcp.example/.well-known/oauth-protected-resource/mcp"',
-    'DPoP algs="ES256 PS256", error="use_dpop_nonce"',
-    'Basic realm="x", Bearer scope="a b c", Negotiate YII=, NTLM TlRMTVNTUAABAAAA',
-    'Digest qop="auth, auth-int", nonce="7ypf/xlj9XXwfDPEoM4URrv/", stale=false',
-    "Bearer scope=files:read, resource_metadata=https://mcp.example/x?y=z",
-)
 PIECES = (
     *('"', '""', "\\", '\\"', "=", "==", ",", ", ", " ", "  ", "\t", "\n", "\r\n", "\0", "é", "a"),
     *("Bearer ", "bearer,", 'scope="', "scope=", 'x="y"', "x = y", ";", ", ,", "%", "/", "\x7f"),
@@ -132,15 +117,3 @@ def test_no_server_writes_what_would_be_read_as_something_else() -> None:
         with case(value), pytest.raises(ValueError, match=r"scope: .* is not allowed in a header"):
             challenge("Bearer", {"scope": f"a{value}b"})
     assert challenge("Bearer", {}) == (b"www-authenticate", b"Bearer")
-
-
-def test_no_field_does_any_harm_when_it_is_read() -> None:
-    token = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+")
-    for text in bent(SEEDS, PIECES, count(3000, 1_000_000)):
-        with case(repr(text)):
-            found = challenges_in([text, text])
-            assert len(found) <= 64
-            for challenge in found:
-                assert token.fullmatch(challenge.scheme)
-                assert all(token.fullmatch(name) for name in challenge.params)
-                assert all(len(value) <= len(text) for value in challenge.params.values())

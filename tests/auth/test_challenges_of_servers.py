@@ -195,9 +195,7 @@ async def test_verifier_can_use_resources_of_lifespan() -> None:
             await app.close()
 
 
-async def test_verifier_failures_do_not_fill_log(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_verifier_failures_do_not_fill_log(caplog: pytest.LogCaptureFixture) -> None:
     guard = judging(pkg.VerifierUnavailable("the keys cannot be fetched"))
     async with serving(ours(), pkg.REVISIONS, authentication=guard) as site:
         for _ in range(30):

@@ -1,9 +1,5 @@
 """The discovery of a server's authorization server."""
 
-from collections import Counter
-from contextlib import suppress
-from itertools import cycle
-from json import loads
 from typing import Any
 
 import pytest
@@ -21,10 +17,9 @@ from mcp_protogen.runtime.features.auth.errors import (
 )
 from mcp_protogen.runtime.features.auth.steps import Fetched, Step
 from mcp_protogen.runtime.features.auth.urls import covers, split_url
-from support.auth.fuzzing import bent, bent_documents
 from support.auth.playing import NOT_FOUND, Given, document, fetches, play, urls
 from support.revisions import OLD
-from support.tables import case, count
+from support.tables import case
 
 ORIGIN = "https://mcp.example"
 URL = f"{ORIGIN}/public/mcp"
@@ -296,9 +291,7 @@ def test_metadata_of_another_issuer_is_not_used() -> None:
 
 
 @pytest.mark.shows("AM-13")
-def test_issuer_option_accepts_only_trailing_slash(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_issuer_option_accepts_only_trailing_slash(caplog: pytest.LogCaptureFixture) -> None:
     for issuer, stated, is_accepted in [
         (ISSUER, f"{ISSUER}/", True),
         (f"{ISSUER}/", ISSUER, True),
@@ -427,30 +420,3 @@ def test_unreachable_metadata_ends_search() -> None:
     with pytest.raises(Unreachable, match="no answer"):
         play(find_server(TENANT), [Unreachable("no answer")], asked)
     assert len(asked) == 1
-
-
-def test_no_document_and_no_challenge_does_any_harm() -> None:
-    seeds: list[dict[str, Any]] = [
-        loads(resource(scopes_supported=["a"]).body),
-        loads(server(scopes_supported=["a"], registration_endpoint=f"{ISSUER}/register").body),
-        {},
-    ]
-    challenges = bent([*naming(NAMED).www_authenticate], ['"', ",", "https://", "\\"], 10_000)
-    refusals = cycle([refusal_of(challenge) for challenge in challenges])
-    used = Counter[str]()
-    for body in bent_documents(seeds, count(3000, 1_000_000)):
-        answer = Fetched(status=200, body=body)
-        with case(body):
-            with suppress(InvalidMetadata):
-                found = play(find_resource(URL, next(refusals)), [answer])
-                assert found is not None
-                assert covers(found.resource, URL)
-                assert all(found.authorization_servers)
-                used["resource"] += 1
-            with suppress(InvalidMetadata):
-                issuer = play(find_server(ISSUER), [answer])
-                assert issuer.issuer == ISSUER
-                assert issuer.token_endpoint.startswith("http")
-                used["server"] += 1
-    # Enough of them are still useful.
-    assert min(used["resource"], used["server"]) > 20

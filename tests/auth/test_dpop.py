@@ -8,13 +8,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.features.auth.dpop import DPoP
-from mcp_protogen.runtime.features.auth.signing import (
-    InvalidKey,
-    Jwt,
-    PrivateKey,
-    public_key,
-    read_header,
-)
+from mcp_protogen.runtime.features.auth.signing import Jwt, PrivateKey, public_key, read_header
 from support.auth.pem import pem_of
 from support.tables import case
 
@@ -88,18 +82,6 @@ def test_the_memory_of_nonces_is_bounded_and_forgets_the_oldest() -> None:
         for number in (0, 49, 50, 149)
     ]
     assert kept == [False, False, True, True]
-
-
-def test_a_key_can_be_given_and_keeps_its_thumbprint() -> None:
-    for algorithm in ("ES256", "EdDSA", "PS256"):
-        with case(algorithm):
-            key = PrivateKey.generate(algorithm)
-            dpop = DPoP(pem_of(key), algorithm=algorithm)
-            assert (dpop.algorithm, dpop.thumbprint) == (algorithm, key.public.thumbprint)
-            assert read(dpop.proof("GET", SERVER)).header["alg"] == algorithm
-    assert DPoP(algorithm="ES384").algorithm == "ES384"
-    with pytest.raises(InvalidKey):
-        DPoP("no key")
 
 
 def test_a_signer_shows_neither_key_nor_nonces() -> None:

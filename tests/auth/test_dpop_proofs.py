@@ -36,17 +36,6 @@ async def refusal(proofs: DPoPProofs, asked: ProofRequest) -> tuple[str, str]:
     return caught.value.error, caught.value.description
 
 
-@pytest.mark.shows("DP-04")
-async def test_a_proof_for_the_request_its_token_and_its_key_is_accepted() -> None:
-    clock = Clock()
-    proofs = DPoPProofs(clock=clock)
-    for algorithm in proofs.algorithms:
-        with case(algorithm):
-            key = PrivateKey.generate(algorithm)
-            bound = replace(BOUND, claims={"cnf": {"jkt": key.public.thumbprint}})
-            await proofs.check(request(make_proof(clock, key), principal=bound))
-
-
 NOT_ONE, NOT_DPOP = "A request needs one header field DPoP", "The proof is not a DPoP proof"
 UNSIGNED = "The proof is malformed, or not signed with its key"
 NO_ID, NO_TIME = "The proof has no valid jti", "The proof has no valid iat"

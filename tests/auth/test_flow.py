@@ -157,16 +157,6 @@ def test_a_client_that_is_known_already_is_used_as_it_is() -> None:
     assert guest.call().status == 200
 
 
-@pytest.mark.shows("RE-15", "RE-16")
-def test_a_client_of_another_authorization_server_is_not_shown() -> None:
-    one = server(clients=(KNOWN,))
-    guest = visit(one, client=client_information(issuer=OTHER))
-    with pytest.raises(AuthorizationError):
-        guest.authorize()
-    assert not one.requests_to("authorize")
-    assert not one.requests_to("token")
-
-
 REACHED = ("metadata", "register", "authorize")
 
 
@@ -277,70 +267,6 @@ def test_a_request_that_is_forbidden_for_other_reasons_asks_nobody() -> None:
         with case(header), pytest.raises(AuthorizationError):
             guest.authorize(Refusal(status=403, www_authenticate=header))
         assert guest.asked == []
-
-
-def test_a_token_that_is_refused_is_refreshed_without_the_user() -> None:
-    one = server(scopes=("read", "offline_access"))
-    guest = visit(one, {"scopes": ("read",)})
-    first = guest.authorize()
-    one.rotate_keys()
-    second = guest.authorize()
-    assert guest.call().status == 200
-    assert (len(one.requests_to("authorize")), len(one.requests_to("token"))) == (1, 2)
-    assert first.tokens
-    assert second.tokens
-    assert first.tokens.refresh_token != second.tokens.refresh_token
-    assert second.requested_scopes == first.requested_scopes
-
-
-def test_a_refresh_before_the_token_ends_asks_for_tokens_alone() -> None:
-    guest = visit(server())
-    guest.authorize()
-    guest.refresh()
-    assert urls(guest.asked) == [f"{ISSUER}/token"]
-    assert guest.call().status == 200
-
-
-def test_a_refresh_token_that_is_refused_is_followed_by_the_grant() -> None:
-    one = server()
-    guest = visit(one)
-    guest.authorize()
-    one.rotate_keys()
-    one.tokens.refresh_tokens.clear()
-    guest.authorize()
-    assert guest.call().status == 200
-    assert len(one.requests_to("authorize")) == 2
-    assert len(one.requests_to("register")) == 1
-
-
-def test_tokens_without_a_refresh_token_are_followed_by_the_grant() -> None:
-    one = server(behaviour=NEVER, scopes=("read", "write"))
-    guest = visit(one, {"scopes": ("read",)})
-    guest.authorize()
-    tokens = guest.known.tokens
-    assert tokens is not None and tokens.refresh_token is None
-    # Their scopes exceed the request, so they are requested from now on.
-    more = replace(tokens, scopes=frozenset({"read", "write"}))
-    guest.known = replace(guest.known, tokens=more)
-    one.rotate_keys()
-    guest.authorize()
-    assert guest.call().status == 200
-    assert len(one.requests_to("authorize")) == 2
-    assert guest.known.requested_scopes == {"read", "write"}
-
-
-def test_a_challenge_for_more_scopes_is_not_answered_by_a_refresh() -> None:
-    one = server(scopes=("read", "write"))
-    guest = visit(one, {"scopes": ("read",)})
-    guest.authorize()
-    one.rotate_keys()
-    guest.resource.needed = frozenset({"read", "write"})
-    guest.authorize()
-    assert guest.call().status == 200
-    assert [request.form["grant_type"] for request in one.requests_to("token")] == [
-        "authorization_code",
-        "authorization_code",
-    ]
 
 
 def test_a_token_endpoint_that_is_away_does_not_send_the_user_to_a_page() -> None:
@@ -505,10 +431,7 @@ IDP = "https://idp.example.com"
 @pytest.mark.shows("CC-01", "CC-02", "CC-04")
 def test_a_program_gets_tokens_for_itself() -> None:
     signing = replace(
-        KNOWN,
-        client_secret=None,
-        auth_method="private_key_jwt",
-        jwks={"keys": [public_jwk(KEY)]},
+        KNOWN, client_secret=None, auth_method="private_key_jwt", jwks={"keys": [public_jwk(KEY)]}
     )
     for client, known in (
         (client_information(), KNOWN),
@@ -612,9 +535,7 @@ def test_an_enterprise_decides_with_its_identity_provider() -> None:
     one = server(clients=(KNOWN,), trusted=(jag,))
     id_token = sign_token({"iss": IDP, "sub": "ada", "aud": "login", "exp": 2**40}, user_key)
     grant = EnterpriseManaged(
-        identity_provider=IDP,
-        subject_token=id_token,
-        client=ClientInformation(client_id="login"),
+        identity_provider=IDP, subject_token=id_token, client=ClientInformation(client_id="login")
     )
     resource = Resource([one], scopes=("read",))
     guest = Visit(provider, one, resource, grant=grant, client=client_information())
@@ -691,13 +612,6 @@ def test_there_is_nothing_to_refresh_before_there_are_tokens() -> None:
         guest.known = known
         with case(why), pytest.raises(AuthorizationError, match=why):
             guest.refresh()
-
-
-def test_tokens_can_be_had_before_any_request_is_refused() -> None:
-    guest = visit(server(), {"where": frozenset({"path"})})
-    flow = authorize(guest.settings, guest.known, redirect_uri=REDIRECT_URI)
-    guest.known = play(flow, guest.world)
-    assert guest.call().status == 200
 
 
 @pytest.mark.shows("EM-05", "TK-02", "RF-01")

@@ -16,13 +16,7 @@ from mcp_protogen.runtime.features.auth.client.values import ClientInformation
 from mcp_protogen.runtime.features.auth.dpop import DPoP
 from mcp_protogen.runtime.features.auth.errors import AuthorizationError, OAuthError
 from mcp_protogen.runtime.features.auth.signing import PrivateKey
-from mcp_protogen.runtime.features.auth.steps import (
-    Answer,
-    Assertion,
-    AssertionRequest,
-    AuthorizationRequest,
-    Step,
-)
+from mcp_protogen.runtime.features.auth.steps import Assertion, Step
 from support.auth.pem import pem_of
 from support.auth.playing import document, fetches, form_sent, play, urls
 from support.auth.token_requests import (
@@ -31,8 +25,6 @@ from support.auth.token_requests import (
     TOKEN_ENDPOINT,
     basic_of,
     metadata,
-    query_of,
-    redirect_back,
     token_answer,
     token_request,
 )
@@ -50,10 +42,7 @@ ID_JAG = {
     "token_type": "N_A",
 }
 MANAGED = EnterpriseManaged(
-    identity_provider=IDP,
-    token_endpoint=f"{IDP}/token",
-    subject_token="the.id.token",
-    client=LOGIN,
+    identity_provider=IDP, token_endpoint=f"{IDP}/token", subject_token="the.id.token", client=LOGIN
 )
 
 
@@ -63,17 +52,6 @@ def steps_of(grant: Grant, answers: Any, **members: Any) -> list[Step]:
     request: TokenRequest = token_request(**{"client": CONFIDENTIAL, **members})
     assert play(grant.tokens(request), answers, asked).access_token == "a-token"
     return asked
-
-
-def test_an_authorization_code_asks_the_user_with_further_parameters() -> None:
-    def answer(step: Step) -> Answer:
-        asks = isinstance(step, AuthorizationRequest)
-        return redirect_back(step, code="c") if asks else token_answer()
-
-    page, exchange = steps_of(AuthorizationCode(parameters={"login_hint": "me"}), answer)
-    assert isinstance(page, AuthorizationRequest)
-    assert query_of(page.url)["login_hint"] == "me"
-    assert form_sent(exchange)["grant_type"] == "authorization_code"
 
 
 def test_parameters_that_the_flow_sets_are_refused_by_name() -> None:
@@ -116,17 +94,6 @@ def test_a_workload_shows_its_assertion_and_neither_secret_nor_registration() ->
         with case(client):
             assert form_sent(request) == form | ({"client_id": "w"} if client else {})
             assert basic_of(request) is None
-
-
-@pytest.mark.shows("WI-04")
-def test_a_new_assertion_is_asked_for_with_the_issuer_as_its_audience() -> None:
-    def source(audience: str) -> str:
-        raise AssertionError("a flow calls nothing")
-
-    grant = WorkloadIdentity(assertion=source)
-    asking, request = steps_of(grant, [Assertion(value="new"), token_answer()])
-    assert asking == AssertionRequest(source=source, audience=ISSUER)
-    assert form_sent(request)["assertion"] == "new"
 
 
 @pytest.mark.shows("WI-02")
@@ -186,16 +153,6 @@ def test_an_identity_provider_is_found_by_its_issuer() -> None:
     }
     asked = steps_of(replace(MANAGED, token_endpoint=None), answers)
     assert urls(asked) == [f"{IDP}/.well-known/oauth-authorization-server", *answers]
-
-
-def test_a_login_is_asked_for_with_the_identity_provider_as_its_audience() -> None:
-    def source(audience: str) -> str:
-        return audience
-
-    grant = replace(MANAGED, subject_token=source)
-    asked = steps_of(grant, [Assertion(value="new"), document(ID_JAG), token_answer()])
-    assert urls(asked)[0] == IDP
-    assert form_sent(asked[1])["subject_token"] == "new"
 
 
 @pytest.mark.shows("EM-03")

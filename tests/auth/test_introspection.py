@@ -1,13 +1,11 @@
 """The authorization server is asked about opaque tokens."""
 
 import asyncio
-from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
-from mcp_protogen.runtime.core.http_request import Principal
 from mcp_protogen.runtime.features.auth.client.values import ClientInformation
 from mcp_protogen.runtime.features.auth.errors import Unreachable, UnsafeUrl
 from mcp_protogen.runtime.features.auth.server.cache import TokenCache
@@ -43,34 +41,6 @@ def knowing(**changed: Any) -> Issuer:
     said = {**ACTIVE, **changed}
     known = {name: value for name, value in said.items() if value is not None}
     return Issuer(known={TOKEN: known})
-
-
-@pytest.mark.shows("TK-03")
-async def test_an_active_token_for_this_server_is_accepted() -> None:
-    issuer = knowing()
-    ends = issuer.clock() + 100
-    issuer.known[TOKEN]["exp"] = ends
-    principal = await introspection(issuer, leeway=10)(TOKEN)
-    assert principal == Principal(f"{ISSUER}|ada", frozenset({"read"}), {}, ends + 10)
-    assert principal.claims["active"] is True
-
-
-async def test_the_server_asks_as_a_client_in_the_body_of_a_post() -> None:
-    issuer = knowing()
-    await introspection(issuer)(TOKEN)
-    asked = issuer.asked[-1]
-    assert (asked.method, asked.url) == ("POST", ENDPOINT)
-    form = parse_qs((asked.body or b"").decode())
-    assert form == {
-        "token": [TOKEN],
-        "token_type_hint": ["access_token"],
-        "client_id": ["mcp:server"],
-    }
-    # RFC 6749, section 2.3.1: both are encoded before they are joined.
-    pair = b64encode(b"mcp%3Aserver:s3cret%3A%C3%BC").decode()
-    assert asked.headers["authorization"] == f"Basic {pair}"
-    assert asked.headers["content-type"] == "application/x-www-form-urlencoded"
-    assert all("opaque" not in request.url for request in issuer.asked)
 
 
 async def test_the_server_shows_who_it_is_as_the_authorization_server_wants_it() -> None:

@@ -31,13 +31,6 @@ class Custom:
         return self.principal
 
 
-async def test_a_token_is_given_to_the_verifier_of_its_issuer() -> None:
-    one, two = Issuer(), Issuer(OTHER, keys={"first": PrivateKey.generate()})
-    verify: Any = Issuers(jwt_verifier(one), jwt_verifier(two))
-    assert (await verify(one.token())).id == f"{ISSUER}|ada"
-    assert (await verify(two.token())).id == f"{OTHER}|ada"
-
-
 @pytest.mark.shows("TK-03")
 async def test_a_key_of_one_issuer_signs_nothing_for_another() -> None:
     one, two = Issuer(), Issuer(OTHER, keys={"first": PrivateKey.generate()})

@@ -55,22 +55,6 @@ class Visitor:
         return response
 
 
-@pytest.mark.shows("RD-02", "RD-03")
-async def test_the_redirect_with_the_state_is_the_response() -> None:
-    visitor = Visitor("?code=c1&state=s1")
-    response = await visitor.log_in(LoopbackReceiver(open=visitor.open))
-    assert visitor.opened == [PAGE]
-    parts = urlsplit(visitor.redirect_uri)
-    assert (parts.scheme, parts.hostname, parts.path) == ("http", "127.0.0.1", "/callback")
-    assert response.url == f"{visitor.redirect_uri}?code=c1&state=s1"
-    (page,) = visitor.responses
-    assert page.status_code == 200
-    assert "<script" not in page.text
-    assert page.headers["content-security-policy"].startswith("default-src 'none'")
-    assert page.headers["cache-control"] == "no-store"
-    assert "c1" not in page.text
-
-
 @pytest.mark.shows("IS-06")
 async def test_callback_with_wrong_state_is_dropped() -> None:
     for query, status in {

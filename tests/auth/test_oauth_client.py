@@ -12,7 +12,6 @@ import pytest
 from mcp_protogen.runtime.http.client.authorization import Exchange
 from support.auth.behaviour import Behaviour
 from support.auth.browsing import User
-from support.auth.clients import Client
 from support.auth.guarded_server import GuardedServer, echo, serve_guarded
 from support.http.serving import serving
 from support.revisions import OLD, STATELESS
@@ -161,19 +160,6 @@ async def test_a_token_is_used_until_shortly_before_it_expires_and_then_refreshe
             assert len(user.pages) == 1
 
 
-async def test_a_token_that_lasts_for_seconds_is_used_for_most_of_them() -> None:
-    clock = Clock()
-    setup = {"clock": clock, "behaviour": Behaviour(lifetime=20)}
-    async with serve_guarded(STATELESS, setup) as guard:
-        oauth = oauth_of(User(), clock=clock)
-        await call_once(guard, STATELESS, oauth)
-        for seconds, requests in ((0, 1), (17, 1), (2, 2), (17, 2), (2, 3)):
-            clock.now += seconds
-            await call_once(guard, STATELESS, oauth)
-            assert count_requests(guard, "token") == requests
-        assert count_refused(guard) == 1
-
-
 @pytest.mark.shows("RF-04")
 async def test_without_a_refresh_token_the_user_logs_in_again() -> None:
     for refresh in ("never", "rotating"):
@@ -190,18 +176,6 @@ async def test_without_a_refresh_token_the_user_logs_in_again() -> None:
             assert len(user.pages) == 2
             # The port of the first login was free, so the registration is still valid.
             assert count_requests(guard, "register") == 1
-
-
-async def test_the_end_of_a_session_has_nobody_log_in() -> None:
-    user, clock = User(), Clock()
-    async with serve_guarded(
-        OLD, {"clock": clock, "behaviour": Behaviour(refresh="never")}
-    ) as guard:
-        async with connect(guard, OLD, oauth_of(user, clock=clock)) as ours:
-            await tool_text(ours, OLD)
-            clock.now += 301
-        assert guard.resource.requests[-1].method == "DELETE"
-    assert len(user.pages) == 1
 
 
 @pytest.mark.shows("SC-08", "SC-09", "SC-12")
@@ -264,19 +238,6 @@ async def test_stored_tokens_serve_next_run(tmp_path: Path) -> None:
                 # The registration is still valid.
                 await call_once(guard, revision, oauth_of(user, storage=pkg.FileStorage(path)))
             assert len(user.pages) == 2
-
-
-async def test_a_token_that_another_process_has_refreshed_is_taken_over(tmp_path: Path) -> None:
-    user, clock = User(), Clock()
-    storage = pkg.FileStorage(tmp_path / "tokens.json")
-    one, other = (oauth_of(user, clock=clock, storage=storage) for _ in range(2))
-    async with serve_guarded(STATELESS, {"clock": clock}) as guard:
-        for oauth in (one, other):
-            await call_once(guard, STATELESS, oauth)
-        clock.now += 290
-        for oauth in (one, other):
-            await call_once(guard, STATELESS, oauth)
-    assert (len(user.pages), count_requests(guard, "token"), count_refused(guard)) == (1, 2, 1)
 
 
 async def test_tokens_that_cannot_be_stored_are_used_all_the_same(
@@ -375,26 +336,6 @@ async def test_a_server_that_always_wants_another_nonce_is_given_up() -> None:
         assert count_requests(guard, "token") == 1
 
 
-@pytest.mark.shows("CC-02")
-async def test_programs_without_a_user_get_tokens_for_themselves() -> None:
-    user, clock = User(), Clock()
-    program = Client(
-        client_id="program",
-        client_secret="s3cret",
-        auth_method="client_secret_basic",
-        grant_types=("client_credentials",),
-    )
-    setup = {"clients": (program,), "clock": clock, "behaviour": Behaviour(refresh="never")}
-    knows = pkg.ClientInformation(client_id="program", client_secret="s3cret")
-    async with serve_guarded(STATELESS, setup) as guard:
-        oauth = oauth_of(user, grant=pkg.ClientCredentials(), client=knows, clock=clock)
-        async with connect(guard, STATELESS, oauth) as ours:
-            assert await tool_text(ours, STATELESS) == "x"
-            clock.now += 290
-            assert await tool_text(ours, STATELESS) == "x"
-    assert (user.pages, count_requests(guard, "token"), count_refused(guard)) == ([], 2, 1)
-
-
 @pytest.mark.shows("TK-06")
 async def test_a_token_is_for_the_origin_of_its_server_alone() -> None:
     async with serve_guarded(STATELESS) as guard:
@@ -418,25 +359,6 @@ async def test_a_token_is_not_sent_without_encryption() -> None:
         with case(url), pytest.raises(ValueError, match=r"HTTPS only.*trusted_hosts"):
             pkg.OAuth().authorizer(url)
     pkg.OAuth(fetch_policy=trusting).authorizer("http://mcp.internal/mcp")
-
-
-@pytest.mark.shows("SF-01", "SF-02")
-async def test_a_server_elsewhere_cannot_have_this_machine_fetched() -> None:
-    fetched: list[str] = []
-
-    def answer(request: httpx2.Request) -> httpx2.Response:
-        fetched.append(str(request.url))
-        names = 'Bearer resource_metadata="http://127.0.0.1:8080/secret"'
-        return httpx2.Response(401, headers={"www-authenticate": names})
-
-    async with httpx2.AsyncClient(transport=httpx2.MockTransport(answer)) as http:
-        connecting = pkg.connect_http(
-            "https://mcp.example/mcp", client(STATELESS), auth=pkg.OAuth(http=http), http=http
-        )
-        with pytest.raises(pkg.AuthorizationError):
-            async with connecting:
-                pass
-    assert not any("127.0.0.1" in url for url in fetched)
 
 
 async def test_other_programs_send_authorized_requests_with_httpx() -> None:

@@ -6,7 +6,7 @@ import pytest
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import serving, text_in
-from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
+from support.revisions import HANDSHAKE, OLD, STATELESS
 from support.sessions.talking import pkg, request, tools
 from support.tables import case
 
@@ -51,19 +51,6 @@ async def test_handlers_know_the_scopes_and_claims_of_the_token_of_their_request
                     fields = {**bearing(token), "mcp-protocol-version": revision}
                     answer = await site.post(request("tools/call", name="x"), fields)
                     assert text_in(answer) == told
-
-
-async def test_each_request_of_a_session_has_the_scopes_of_its_own_token() -> None:
-    ours = tools(STATELESS, tell)
-    async with serving(ours, pkg.REVISIONS, authentication=authentication()) as site:
-        for revision in REVISIONS[1:]:
-            if revision not in HANDSHAKE:
-                continue
-            with case(revision):
-                session = await site.initialize(revision, bearing(READING))
-                for token in (READING, WRITING, READING):
-                    session.headers = {**session.headers, **bearing(token)}
-                    assert text_in(await session.call("x")) == TOLD[token]
 
 
 @pytest.mark.shows("PX-03")

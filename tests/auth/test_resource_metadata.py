@@ -50,24 +50,6 @@ async def test_the_document_says_what_was_said_of_the_resource_and_no_more() -> 
                 assert len(document) == len(usual) + len(given)
 
 
-async def test_metadata_lists_proof_algorithms() -> None:
-    class Proving:
-        algorithms = ("ES256",)
-
-        def nonce(self) -> str | None:
-            return None
-
-        async def check(self, request: object) -> None:
-            """Accept all of them."""
-
-    for required in (False, True):
-        guard = authentication(resource=RESOURCE, proofs=Proving(), require_proofs=required)
-        async with serving(tools(OLD, echo), authentication=guard) as site:
-            document = (await site.http.get(WELL_KNOWN)).json()
-            assert document["dpop_signing_alg_values_supported"] == ["ES256"]
-            assert document.get("dpop_bound_access_tokens_required", False) is required
-
-
 @pytest.mark.shows("PR-04")
 def test_metadata_path_follows_resource_url() -> None:
     for url, expected in (

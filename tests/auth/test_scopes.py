@@ -151,19 +151,6 @@ def test_a_request_is_refused_for_its_scopes_by_its_status_and_its_error() -> No
             assert is_for_scopes(Refusal(status=status, www_authenticate=(value,))) is is_so
 
 
-def test_scopes_are_those_of_the_first_challenge_for_a_token_that_has_some() -> None:
-    for values, scopes in [
-        (('Bearer realm="x"', 'Bearer scope="a b"'), "a b"),
-        (('Basic scope="no", DPoP scope="a", Bearer scope="b"',), "a"),
-        (("Bearer scope=a",), "a"),
-        ((), ""),
-    ]:
-        with case(values):
-            found = challenged_scopes(Refusal(status=401, www_authenticate=values))
-            assert found == split(scopes)
-    assert challenged_scopes(None) == split("")
-
-
 def test_invalid_scopes_are_not_requested() -> None:
     odd = 'say" back\\slash \u00e4 a\x7f'
     assert challenged_scopes(refusal_of("read \u00e4 a\x7f write")) == {"read", "write"}

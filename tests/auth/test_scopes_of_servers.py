@@ -7,9 +7,9 @@ from typing import Any, TypeAlias
 
 import pytest
 from support.auth.guarding import METADATA, RESOURCE, allowing, read_challenges, telling
-from support.http.serving import Session, Site, serving, text_in
+from support.http.serving import Site, serving, text_in
 from support.revisions import ERAS, OLD, STATELESS
-from support.sessions.talking import INITIALIZED, hello, notification, pkg, request
+from support.sessions.talking import pkg, request
 from support.tables import case
 from support.toolkit.kits import Toolkit, kit, mcp, tool
 from support.toolkit.mounting import app, in_memory, text_of
@@ -182,24 +182,6 @@ async def test_hidden_item_is_answered_like_unknown_item() -> None:
                     assert texts[0] == texts[1]
 
 
-async def test_a_batch_is_told_at_once_of_the_scopes_of_all_its_members() -> None:
-    seen: list[Any] = []
-    async with site_of(shop(OLD, seen), guard={"method_scopes": {ROOTS: {"other"}}}) as site:
-        session = await site.initialize(BATCHING, allowing())
-        calls = [
-            request("tools/call", 1, name="put"),
-            request("resources/read", 2, uri="log://all"),
-            request("tools/call", 3, name="look"),
-            notification(ROOTS),
-        ]
-        refused = await session.post(calls, allowing("write"))
-        assert refused.status_code == 403
-        assert 'scope="all other write"' in read_challenges(refused)[0]
-        assert "id" not in refused.json() and seen == []
-        given = await session.post(calls, allowing("write", "all", "other"))
-        assert [sorted(scopes) for scopes in given.json()] == [["id", "jsonrpc", "result"]] * 3
-
-
 async def test_no_stream_is_opened_without_the_scopes() -> None:
     made = app(STATELESS, "shop")
 
@@ -226,33 +208,6 @@ async def test_no_stream_is_opened_without_the_scopes() -> None:
             "subscriptions/listen", headers=allowing("all"), notifications=wanted
         ) as events:
             assert (await events.take())["method"].endswith("acknowledged")
-
-
-async def test_methods_may_need_scopes_whatever_they_are_about() -> None:
-    methods = {
-        "initialize": {"begin"},
-        "notifications/initialized": {"go"},
-        "tools/call": {"call"},
-        "server/discover": {"look"},
-        "tools/list": set[str](),
-    }
-    async with site_of(shop(OLD), guard={"method_scopes": methods}) as site:
-        assert (await site.post(hello(OLD), allowing())).status_code == 403
-        begun = await site.post(hello(OLD), allowing("begin"))
-        session = Session(site, OLD, begun.headers["mcp-session-id"], {})
-        for message, scopes, status in (
-            (INITIALIZED, {"go"}, 202),
-            (request("tools/list"), set[str](), 200),
-            (request("tools/call", name="look"), {"call"}, 200),
-            (request("tools/call", name="put"), {"call", "write"}, 200),
-        ):
-            with case(message):
-                for fewer in [scopes - {scope} for scope in scopes]:
-                    assert (await session.post(message, allowing(*fewer))).status_code == 403
-                assert (await session.post(message, allowing(*scopes))).status_code == status
-        refused = await site.modern("server/discover", headers=allowing())
-        assert 'scope="look"' in read_challenges(refused)[0]
-        assert (await site.modern("server/discover", headers=allowing("look"))).is_success
 
 
 def test_scopes_of_a_method_that_there_is_not_guard_nothing_and_are_refused() -> None:
@@ -443,32 +398,6 @@ async def test_middleware_that_puts_another_name_in_its_place_goes_round_nothing
         assert (refused.status_code, 'scope="write"' in read_challenges(refused)[0]) == (403, True)
         session.headers = {**session.headers, **allowing("write")}
         assert text_in(await session.call("look")) == "put"
-
-
-async def test_middleware_that_names_another_item_to_complete_goes_round_nothing() -> None:
-    made, outer = shop(OLD), app(OLD)
-    outer.mount("a", made)
-
-    async def rename(call: Any, next: Any) -> Any:
-        if call.method == "completion/complete":
-            meant = call.params.ref.model_copy(update={"uri": "log://{day}"})
-            call = call.replace(params=call.params.model_copy(update={"ref": meant}))
-        return await next(call)
-
-    made.middleware = [rename]
-    argument = {"name": "day", "value": "M"}
-    for server, uri in ((made, "log://other"), (outer, "log://a/all")):
-        about = {"type": "ref/resource", "uri": uri}
-        async with site_of(server) as site:
-            ask = await asker(site, "in a session")
-            with case(uri):
-                refused = await ask({"all"}, "completion/complete", ref=about, argument=argument)
-                assert refused.status_code == 403, refused.text
-                assert 'scopes day"' in read_challenges(refused)[0]
-                given = await ask(
-                    {"all", "day"}, "completion/complete", ref=about, argument=argument
-                )
-                assert given.json()["result"]["completion"]["values"] == ["Monday"]
 
 
 async def test_malformed_item_names_are_not_looked_up() -> None:

@@ -6,9 +6,8 @@ import pytest
 from support.auth.guarding import METADATA, RESOURCE, allowing, read_challenges, telling
 from support.http.old_sse import REVISION, Client, open_old_sse, shaken
 from support.http.serving import serving
-from support.revisions import ERAS, OLD
+from support.revisions import OLD
 from support.sessions.talking import INITIALIZED, hello, pkg, request
-from support.tables import case
 from support.toolkit.mounting import app
 
 
@@ -36,39 +35,6 @@ def site_of(server: Any, **chosen: Any) -> Any:
 
 def allow(client: Client, *scopes: str) -> None:
     client.fields = {**client.fields, **allowing(*scopes)}
-
-
-async def test_a_post_needs_the_scopes_of_its_call_and_has_those_of_its_own_token() -> None:
-    for own in ERAS:
-        with case(own):
-            async with site_of(shop(own)) as site, shaken(site, **allowing()) as client:
-                call = request("tools/call", 1, name="put")
-                refused = await client.post(call)
-                assert refused.status_code == 403
-                assert (
-                    f'scope="write", resource_metadata="{METADATA}"' in read_challenges(refused)[0]
-                )
-                allow(client, "write", "read")
-                answer = await client.ask("tools/call", 2, name="put")
-                assert answer["result"]["content"][0]["text"] == "read write"
-                allow(client)
-                assert (await client.post(call)).status_code == 403
-                # A check in the handler is too late for a status.
-                answer = await client.ask("tools/call", 3, name="asks")
-                assert answer["error"]["data"] == {"requiredScopes": ["admin"]}
-                allow(client, "admin")
-                answer = await client.ask("tools/call", 4, name="asks")
-                assert answer["result"]["content"][0]["text"] == "asked"
-
-
-async def test_a_batch_is_told_of_all_scopes() -> None:
-    spoken = "2025-03-26"
-    async with site_of(shop(OLD)) as site, shaken(site, spoken, **allowing()) as client:
-        batch = [request("tools/call", 1, name="put"), request("tools/call", 2, name="asks")]
-        assert (await client.post(batch)).status_code == 403
-        allow(client, "write")
-        assert (await client.post(batch)).status_code == 202
-        assert len(await client.events.take()) == 2
 
 
 async def test_large_batch_is_checked_without_blocking_others() -> None:

@@ -162,9 +162,7 @@ def test_without_the_package_it_is_said_what_to_install(monkeypatch: pytest.Monk
         KeyringStorage()
 
 
-async def test_an_authorization_is_found_again_by_its_url(
-    storages: Iterable[TokenStorage],
-) -> None:
+async def test_an_authorization_is_found_again_by_its_url(storages: Iterable[TokenStorage]) -> None:
     for storage in storages:
         with case(type(storage).__name__):
             assert await stored.load(replace(SETTINGS, storage=storage), URL) == Authorization(

@@ -63,17 +63,6 @@ async def test_a_token_that_was_refused_is_refused_again_for_a_short_time() -> N
     assert verify.asked == ["bad", "bad"]
 
 
-async def test_why_a_token_is_refused_is_kept_too() -> None:
-    clock = Clock()
-    cache, verify = TokenCache(clock=clock), Verify(clock)
-    verify.failure = TokenRefused("invalid_token", "The token has expired")
-    for _ in range(2):
-        with pytest.raises(TokenRefused, match="The token has expired") as caught:
-            await cache.verify("bad", verify)
-        assert caught.value.error == "invalid_token"
-    assert verify.asked == ["bad"]
-
-
 async def test_that_tokens_could_not_be_verified_is_not_kept() -> None:
     clock = Clock()
     cache, verify = TokenCache(clock=clock), Verify(clock)

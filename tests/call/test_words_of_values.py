@@ -5,9 +5,8 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from mcp_protogen.base.jsonvalue import is_array
+from mcp_protogen.base.jsonvalue import is_array, json_type
 from mcp_protogen.servers.call.arguments import ArgumentReader
-from mcp_protogen.servers.call.input_schemas import json_type
 
 SCALARS: st.SearchStrategy[Any] = st.one_of(
     *(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False)),

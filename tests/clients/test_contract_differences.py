@@ -319,7 +319,7 @@ def test_a_lost_hint_breaks_for_hosts_and_a_lost_argument_for_callers() -> None:
     lost = found["security-read-only-lost"]
     assert lost.severity_for(Reader.HOST) is Severity.BREAKING
     assert "may change something now" in lost.why
-    assert all({*row.severity} == {*READERS} for row in severities().values())
+    assert all({*row.columns} == {*READERS} for row in severities().values())
 
 
 def test_another_version_alone_is_no_other_contract() -> None:

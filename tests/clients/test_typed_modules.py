@@ -415,6 +415,8 @@ def test_defaults_that_are_none_of_their_type_are_left_to_the_server() -> None:
         with case(default):
             looked = tool(properties={"x": {"type": kind, "default": default}})
             assert " = None" in signature(module_of(looked), "look")
+    listed = tool(properties={"x": {"enum": [1, 2], "default": 1.0}})
+    assert " = None" in signature(module_of(listed), "look")
 
 
 def test_a_contract_that_nobody_would_write_is_refused() -> None:

@@ -64,7 +64,7 @@ def test_every_reason_is_a_sentence_and_no_message_is() -> None:
 
 def test_breaking_change_for_one_side_warns_both_roles() -> None:
     for row in severities().values():
-        worst = min(row.sender.rank, row.receiver.rank)
+        worst = min(row.columns["sender"].rank, row.columns["receiver"].rank)
         if worst == Severity.BREAKING.rank:
-            assert row.sdk.rank <= Severity.WARNING.rank, row.code
-            assert row.gateway.rank <= Severity.WARNING.rank, row.code
+            assert row.columns["sdk"].rank <= Severity.WARNING.rank, row.code
+            assert row.columns["gateway"].rank <= Severity.WARNING.rank, row.code

@@ -1,8 +1,6 @@
 """The page about questions: a server as a process and over HTTP, and more."""
 
-import asyncio
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -47,43 +45,38 @@ async def book_table(connecting: Any, revision: str) -> str:
         return str(content_of(result)[0].text)
 
 
-@pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The server of the page, beside the package and nothing else."""
-    beside_package(tmp_path, {"tables.py": block_texts(NAME)[0]})
-    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    yield import_module("tables")
-    for name in [module for module in sys.modules if module.partition(".")[0] in ("pkg", "tables")]:
-        del sys.modules[name]
+def app_of_page() -> pkg.HttpApp:
+    names = run(block_texts(NAME)[0])
+    return pkg.http_app(names["Tables"](), revisions=names["REVISIONS"])
 
 
 @pytest.mark.long
-def test_the_server_of_the_page_asks_in_every_era_over_every_transport(server: Any) -> None:
-    async def talk() -> None:
-        app = import_module("pkg").http_app(server.Tables(), revisions=server.REVISIONS)
-        async with run_app(app) as port:
-            for revision in (FIRST, OLD, STATELESS):
-                opening = pkg.stdio_client([sys.executable, server.__file__])
-                ways = {
-                    "stdio": pkg.connect(opening, user(revision)),
-                    "http": pkg.connect_http(f"http://127.0.0.1:{port}/mcp", user(revision)),
-                }
-                for way, connecting in ways.items():
-                    with case((way, revision)):
-                        assert await book_table(connecting, revision) == BOOKED
-            await app.close()
+async def test_the_server_of_the_page_asks_in_every_era_over_every_transport(
+    tmp_path: Path,
+) -> None:
+    beside_package(tmp_path, {"tables.py": block_texts(NAME)[0]})
+    app = app_of_page()
+    async with run_app(app) as port:
+        for revision in (FIRST, OLD, STATELESS):
+            opening = pkg.stdio_client([sys.executable, str(tmp_path / "tables.py")])
+            ways = {
+                "stdio": pkg.connect(opening, user(revision)),
+                "http": pkg.connect_http(f"http://127.0.0.1:{port}/mcp", user(revision)),
+            }
+            for way, connecting in ways.items():
+                with case((way, revision)):
+                    assert await book_table(connecting, revision) == BOOKED
+        await app.close()
 
-    asyncio.run(talk())
 
-
-async def test_the_server_of_the_page_takes_no_for_an_answer(server: Any) -> None:
+async def test_the_server_of_the_page_takes_no_for_an_answer() -> None:
     rows = [
         ("Which table would you like?", "decline", "Then not."),
         ("Which table would you like?", "cancel", "Ask me again when you know."),
         ("On which day?", "cancel", "Nothing was booked."),
         ("Book for 3?", {"value": False}, "Nothing was booked."),
     ]
-    app = import_module("pkg").http_app(server.Tables(), revisions=server.REVISIONS)
+    app = app_of_page()
     async with run_app(app) as port:
         for question, answer, expected in rows:
             with case((question, answer)):

@@ -77,10 +77,10 @@ async def test_hosts_reach_the_server_by_their_files(folder: Path) -> None:
         places = {PYTHON: sys.executable, FILE: str(folder / "server.py")}
         for old, new in {**places, URL: f"http://127.0.0.1:{port}/mcp"}.items():
             text = text.replace(old, new)
-        for host, (servers, url) in told.items():
-            own = text.replace("mcpServers", servers).replace('"url"', f'"{url or "url"}"')
+        for servers, url in {(servers, url or "url") for servers, url in told.values()}:
+            own = text.replace("mcpServers", servers).replace('"url"', f'"{url}"')
             (folder / "mcp.json").write_text(own)
-            with case(host):
+            with case((servers, url)):
                 async with pkg.connect_config(str(folder / "mcp.json")) as several:
                     kept = {"name": "milk", "text": "Buy milk."}
                     for name in ("notes", "notes-http"):

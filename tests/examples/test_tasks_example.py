@@ -13,7 +13,7 @@ from mcp_revisions.v2026_07_28 import models as m
 from mcp_revisions.v2026_07_28.ext.tasks import TasksClient
 from support.folders import ROOT, environment
 from support.generated.package_copy import copied_package
-from support.http.serving import start_module
+from support.peers.http_peers import serve_module
 
 pytestmark = pytest.mark.long
 
@@ -24,8 +24,7 @@ EXAMPLE = ROOT / "examples" / "tasks"
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the programs, the package, and nothing else."""
     made = tmp_path_factory.mktemp("reports")
-    hidden = shutil.ignore_patterns("__pycache__", ".*")
-    shutil.copytree(copied_package(), made / "pkg", ignore=hidden)
+    (made / "pkg").symlink_to(copied_package())
     for program in EXAMPLE.glob("*.py"):
         shutil.copy(program, made)
     return made
@@ -52,10 +51,10 @@ async def client(folder: Path, port: int, *arguments: str, given: str = "") -> s
 
 async def test_a_report_is_fetched_by_another_process_from_another_process(folder: Path) -> None:
     server = (str(folder / "reports_server.py"), "--http", "PORT", "--tasks", str(folder / "tasks"))
-    async with start_module(*server) as one:
+    async with serve_module(*server) as one:
         order = await client(folder, one.port, "order", "tea")
         assert json.loads(order)["tool"] == "write_report"
-    async with start_module(*server) as other:
+    async with serve_module(*server) as other:
         report = await client(folder, other.port, "fetch", given=order)
     assert report == "All about tea, in 2 chapters.\n"
 

@@ -144,11 +144,7 @@ BAD: dict[str, tuple[Json, str, str]] = {
         "/mcpServers/a/x-gateway/required",
         "disabled",
     ),
-    "ambiguous names": (
-        {"servers": {"a": PROGRAM, "a_b": PROGRAM}},
-        "/servers/a_b",
-        "same name",
-    ),
+    "ambiguous names": ({"servers": {"a": PROGRAM, "a_b": PROGRAM}}, "/servers/a_b", "same name"),
     "new name under another prefix": (
         {"servers": {"a": {**PROGRAM, "x-gateway": {"rename": {"x": "b_y"}}}, "b": PROGRAM}},
         "/servers/a",
@@ -218,11 +214,7 @@ BAD: dict[str, tuple[Json, str, str]] = {
     "two authorizations": (
         {
             "mcpServers": {
-                "a": {
-                    **OF_HOST,
-                    "headers": {"authorization": "x"},
-                    "x-gateway": {"auth": "oauth"},
-                }
+                "a": {**OF_HOST, "headers": {"authorization": "x"}, "x-gateway": {"auth": "oauth"}}
             }
         },
         "/mcpServers/a/x-gateway/auth",

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.gateway.gateways import GATEWAY, odd_program, write_config
-from support.gateway.matrix import connect_at
+from support.gateway.gateways import GATEWAY, odd_at_url, odd_program, write_config
+from support.gateway.odd_program import odd
+from support.gateway.processes import connect_at
 from support.http.serving import run_app
 from support.json_types import JsonObject
 from support.patience import PATIENCE
@@ -18,7 +19,7 @@ from support.ports import free_port
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import pkg
 from support.tables import case
-from support.toolkit.mounting import app, only, text_of
+from support.toolkit.mounting import text_of
 
 pytestmark = pytest.mark.long
 
@@ -45,20 +46,10 @@ def without_stream(served: Any) -> Any:
     return answer
 
 
-def echoing(revision: str) -> Any:
-    made = app(revision, "echoing")
-
-    @made.tool
-    def echo(text: str) -> str:
-        return text
-
-    return only(made)
-
-
 @asynccontextmanager
 async def servers_at_urls() -> AsyncGenerator[dict[str, JsonObject], None]:
-    """Serve those that refuse and one without streams; yield them for a configuration."""
-    inner = echoing(OLD).http()
+    """Serve all that need no process of their own; yield them for a configuration."""
+    inner = pkg.http_app(odd(OLD, "bare"))
     applications = {f"refuses{status}": refuse(status) for status in (401, 404, 500)}
     applications["streamless"] = without_stream(inner)
     async with AsyncExitStack() as stack:
@@ -67,7 +58,14 @@ async def servers_at_urls() -> AsyncGenerator[dict[str, JsonObject], None]:
             for name, application in applications.items()
         }
         ports["absent"] = free_port()
-        yield {name: {"url": f"http://127.0.0.1:{port}/mcp"} for name, port in ports.items()}
+        found = {name: {"url": f"http://127.0.0.1:{port}/mcp"} for name, port in ports.items()}
+        for name, served in {
+            **{kind: odd_at_url(kind) for kind in ("endless", "many")},
+            "old": odd_at_url("well"),
+            "new": odd_at_url("well", STATELESS),
+        }.items():
+            found[name] = await stack.enter_async_context(served)
+        yield found
         await inner.close()
 
 
@@ -102,10 +100,8 @@ async def test_failing_servers_take_down_neither_others_nor_the_session(
     async with servers_at_urls() as at_urls:
         servers = {
             **at_urls,
-            **{kind: odd_program(kind) for kind in ("dying", "silent", "endless", "many")},
+            **{kind: odd_program(kind) for kind in ("dying", "silent")},
             "missing": {"command": "/nowhere/server"},
-            "old": odd_program("well"),
-            "new": odd_program("well", STATELESS),
         }
         config = write_config(tmp_path, servers, {"list_timeout": 3})
         async with gateway_at(form, config) as address:

@@ -4,11 +4,12 @@ import asyncio
 import json
 import shlex
 import sys
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 from support import tables
-from support.gateway.gateways import GATEWAY, odd_program, write_config
+from support.gateway.gateways import GATEWAY, odd_at_url, write_config
 from support.json_types import JsonObject
 from support.peers.http_peers import serve_command
 from support.revisions import ERAS, REVISIONS
@@ -38,16 +39,18 @@ async def inspect(server: str) -> JsonObject:
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("form", ["stdio", "http"])
 async def test_inspection_of_a_gateway_finds_nothing(form: str, tmp_path: Path) -> None:
-    servers = {
-        name: odd_program(kind, revision)
-        for name, (kind, revision) in tables.some([*SERVERS.items()], 2, "servers to inspect")
-    }
-    config = write_config(tmp_path, {**servers, "missing": {"command": "/nowhere/server"}})
-    if form == "stdio":
-        report = await inspect(shlex.join([*GATEWAY, str(config)]))
-    else:
-        async with serve_command(*GATEWAY, config, "--http", "PORT") as gateway:
-            report = await inspect(f"http://127.0.0.1:{gateway.port}/mcp")
+    async with AsyncExitStack() as stack:
+        servers: dict[str, JsonObject] = {"missing": {"command": "/nowhere/server"}}
+        for name, served in tables.some([*SERVERS.items()], 2, "servers to inspect"):
+            # A process would start for each session.
+            servers[name] = await stack.enter_async_context(odd_at_url(*served))
+        command = (*GATEWAY, str(write_config(tmp_path, servers)))
+        if form == "stdio":
+            report = await inspect(shlex.join(command))
+        else:
+            gateway = serve_command(*command, "--http", "PORT")
+            port = (await stack.enter_async_context(gateway)).port
+            report = await inspect(f"http://127.0.0.1:{port}/mcp")
     assert report["findings"] == []
     spoken = {entry["revision"] for entry in report["server"]["spoken"] if entry["spoken"]}
     assert spoken == set(REVISIONS)

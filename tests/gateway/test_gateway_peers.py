@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 from support import tables
-from support.gateway.matrix import FORMS, Form, gateway_before
+from support.gateway.processes import FORMS, Form, gateway_before
 from support.json_types import JsonObject
 from support.peers import visits
 from support.peers.http_peers import ONLY_LOOPBACK
@@ -84,6 +84,7 @@ def check(
     visits.check(client, seen, rows, revision=spoken, server="gateway", errors=[])
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("form", FORMS[:2])
 def test_foreign_clients_have_everything_of_foreign_servers(peers: Peers, form: Form) -> None:
     async def script() -> None:

@@ -4,7 +4,7 @@ from typing import Final
 
 import pytest
 from support import tables
-from support.gateway.matrix import gateway_before
+from support.gateway.processes import gateway_before
 from support.peers import visits
 from support.peers.task_visits import AGREED, VISITORS, tasks_server
 from support.peers.visits import Expected, Peers, Step

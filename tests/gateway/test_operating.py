@@ -61,10 +61,7 @@ async def test_access_log_has_each_forwarded_request_and_how_it_ended(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO, ACCESS)
-    fronts = gateway(
-        behind("here", in_memory(only(weather(OLD)))),
-        behind("gone", refuse_to_open),
-    )
+    fronts = gateway(behind("here", in_memory(only(weather(OLD)))), behind("gone", refuse_to_open))
     for spoken in (OLD, STATELESS):
         with case(spoken):
             caplog.clear()
@@ -275,9 +272,7 @@ async def test_telemetry_has_a_span_for_a_request_and_below_it_one_for_the_serve
             server = only(weather(upstream))
             server.middleware = (see,)
             fronts = gateway(
-                behind("up", in_memory(server)),
-                behind("gone", refuse_to_open),
-                telemetry=True,
+                behind("up", in_memory(server)), behind("gone", refuse_to_open), telemetry=True
             )
             spans.clear()
             caplog.clear()

@@ -49,12 +49,7 @@ async def test_the_first_server_in_the_file_owns_a_name(caplog: pytest.LogCaptur
                 assert await names_of(one) == {
                     "tools": ["same", "b", "a"],
                     "prompts": ["same", "b", "a"],
-                    "resources": [
-                        "data://same",
-                        "data://b",
-                        "http://example.org/same",
-                        "data://a",
-                    ],
+                    "resources": ["data://same", "data://b", "http://example.org/same", "data://a"],
                     "templates": ["data://{x}/same"],
                 }
                 for name, owner in (("same", "b"), ("b", "b"), ("a", "a")):

@@ -23,10 +23,10 @@ from support import missing
 from support.generated.absorbing_revision import (
     ABSORBED,
     ABSORBING,
-    decide,
     draft_in,
     write_package,
 )
+from support.generated.schema_folders import decide
 from support.tables import case
 
 Json = dict[str, Any]
@@ -42,7 +42,7 @@ def draft_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def decided_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a read-only schema folder without open decisions."""
     folder = draft_in(tmp_path_factory.mktemp("decided"))
-    decide(folder)
+    decide(folder, ABSORBING)
     write(ABSORBING, folder)
     return folder
 
@@ -167,7 +167,7 @@ def test_a_change_of_the_extension_is_a_change_of_the_inputs(
 ) -> None:
     options = GenerationOptions((ABSORBING,))
     folder = draft_in(tmp_path_factory.mktemp("changed"))
-    decide(folder)
+    decide(folder, ABSORBING)
     file = folder / "extensions" / ABSORBED / "facts.json"
     file.write_text(file.read_text().replace("Task to stop.", "The task to stop."))
     digests = [

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,7 @@ def content_of(change: Change, revision: str = STATELESS) -> bytes:
     return json.dumps(document).encode()
 
 
+@cache
 def make(content: bytes, name: str = REVISION, *others: str) -> Package:
     return generate(GenerationOptions((name, *others), {name: GivenFile(FILE, content)}))
 
@@ -79,19 +81,20 @@ def failed_steps(
         return list(error.problems)
 
 
-SERVED: dict[str, Change] = {
-    "a bound of one member among those of a name": lambda d: bound(
-        d, "CacheableResult", maximum=86_400_000
-    ),
-    "a bound of the other members": lambda d: bound(d, "DiscoverResult", maximum=0),
-    "a name of the client in every request": lambda d: require(d, META, INFO),
-    "a page that may be another result": lambda d: return_either(
-        d, "ListToolsResultResponse", incomplete={"type": "integer"}
-    ),
-    "a page that may be two other results": lambda d: return_either(
-        d, "ListToolsResultResponse", incomplete={"type": "integer"}, moved=TEXT
-    ),
-}
+def bound_a_name(definitions: Json) -> None:
+    """Bound one member among those of a name; a page may be another result."""
+    bound(definitions, "CacheableResult", maximum=86_400_000)
+    return_either(definitions, "ListToolsResultResponse", incomplete={"type": "integer"})
+
+
+def bound_others(definitions: Json) -> None:
+    """Bound the other members, and require the client's name; a page may be two other results."""
+    bound(definitions, "DiscoverResult", maximum=0)
+    require(definitions, META, INFO)
+    integer = {"type": "integer"}
+    return_either(definitions, "ListToolsResultResponse", incomplete=integer, moved=TEXT)
+
+
 BROKEN: dict[tuple[str, str], Change] = {
     ("server/discover", "/$defs/DiscoverResult/properties/ttlMs"): lambda d: bound(
         d, "DiscoverResult", minimum=1
@@ -134,16 +137,16 @@ async def use(package: Any, name: str = REVISION) -> None:
             await client.call_tool("unknown")
 
 
-@pytest.mark.parametrize("name", SERVED)
-def test_changed_revision_is_served(name: str, tmp_path: Path) -> None:
-    package = make(content_of(SERVED[name]))
+@pytest.mark.parametrize("change", [bound_a_name, bound_others])
+def test_changed_revision_is_served(change: Change, tmp_path: Path) -> None:
+    package = make(content_of(change))
     assert require_importable(package, [REVISION]) == ()
     with schemas.import_package(package, tmp_path, "changed") as imported:
         asyncio.run(use(imported))
 
 
 def test_another_result_in_place_of_a_page_is_an_error_that_names_it(tmp_path: Path) -> None:
-    package = make(content_of(SERVED["a page that may be another result"]))
+    package = make(content_of(bound_a_name))
     with schemas.import_package(package, tmp_path, "changed") as imported:
         module: Any = imported.load(REVISION)
 

@@ -13,8 +13,8 @@ from typing import Annotated, Any, Final
 import pytest
 from mcp_protogen.runtime.http.client.connect import open_http
 from pydantic import Field
-from support.generated.other_facts import package_with
 from support.generated.renamed_revisions import RENAMED, write_package
+from support.generated.schema_folders import package_with
 from support.generating import write_files
 from support.http.serving import run_app, serving
 from support.revisions import NEWEST, OLD

@@ -19,12 +19,14 @@ from mcp_protogen.scaffold.project_name import project_name
 from support import tables
 from support.docs.pages import programs
 from support.examples import ported
-from support.generated import user_programs
+from support.generated import own_extension, user_programs
 from support.generated.golden_package import PACKAGE
 from support.generated.package_copy import copied_package
 from support.generated.type_checkers import CHECKERS, find_objections, require_same
+from support.generating import write_files
 from support.programs import run_program
 from support.scaffold import projects
+from support.targets import type_checked as targets
 from support.typed_clients import contracts
 
 pytestmark = pytest.mark.long
@@ -118,21 +120,42 @@ def own_modules(folder: Path, wanted: ProjectChoices) -> list[str]:
     return [path.relative_to(folder).as_posix() for path in sorted(modules)]
 
 
+@pytest.fixture(scope="module")
+def extension(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The modules of an extension of one's own, and a program that uses them."""
+    package = own_extension.package_with_it(tmp_path_factory.mktemp("input"), others=("tasks",))
+    write_files(package.files, folder / "with_folders")
+    (folder / "own_extension.py").write_text(own_extension.PROGRAM)
+    modules = folder.glob("with_folders/*/ext")
+    return ["own_extension.py", *(path.relative_to(folder).as_posix() for path in modules)]
+
+
 @pytest.mark.parametrize("checker", CHECKERS)
-def test_checkers_object_to_wrong_lines_only(checker: str, folder: Path) -> None:
+def test_checkers_object_to_wrong_lines_only(
+    checker: str, folder: Path, extension: list[str]
+) -> None:
     """All share one process, in which the package and Pydantic take most of the time.
 
-    The package is read by each checker. Programs and projects are shared out between them, but each
-    reads all with `--all`.
+    The package is read by each checker. The rest is shared out between them, but each reads all
+    with `--all`.
     """
+    targets.write_all(folder)
     place = CHECKERS.index(checker)
     names = tables.share([*PROGRAMS], place, "programs")
+    names += tables.share([*targets.PROGRAMS], place, "programs of targets")
     chosen = tables.share(PROJECTS, place, "projects")
-    modules = chain(*(own_modules(folder, wanted) for wanted in chosen))
-    checked = [PACKAGE.name, *names, *modules]
+    checked = [
+        *(PACKAGE.name, *names),
+        *chain(*(own_modules(folder, wanted) for wanted in chosen)),
+        *tables.share([*targets.PACKAGES], place, "packages that are checked"),
+        *tables.share([*targets.MADE_UP], place, "made-up types"),
+    ]
+    if checker in tables.some(CHECKERS, 1, "type checkers of an extension of one's own"):
+        checked += extension
     apart = [wanted.name.package for wanted in chosen]
     found = find_objections(checker, folder, checked, apart=apart, unchecked=[RUNTIME])
-    wrong = {(name, line) for name in names for line in user_programs.wrong_lines(PROGRAMS[name])}
+    programs = {**PROGRAMS, **targets.PROGRAMS}
+    wrong = {(name, line) for name in names for line in user_programs.wrong_lines(programs[name])}
     require_same(found, wrong)
 
 

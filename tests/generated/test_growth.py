@@ -12,6 +12,7 @@ import pytest
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.emit.models import TypeDefiner
 from mcp_protogen.pipeline.generate import generate
+from mcp_protogen.pipeline.inputs.metacheck import check
 from pydantic import BaseModel
 from support.tables import case
 from support.unit import schemas
@@ -116,8 +117,9 @@ def work_alone(tmp_path_factory: pytest.TempPathFactory) -> Generator[Counter[st
     """The work for a schema without more definitions, after one that fills the caches."""
     folder = tmp_path_factory.mktemp("alone")
     with pytest.MonkeyPatch.context() as patched:
-        # All types are printed anew: those of earlier packages are not used again.
+        # All types are printed and checked anew: nothing of earlier packages is used again.
         patched.setattr("mcp_protogen.pipeline.generate.TypeDefiner", unwrap(TypeDefiner))
+        patched.setattr("mcp_protogen.pipeline.inputs.metacheck.check", check)
         count_work({}, folder, "large_first")
         yield count_work({}, folder, "large_alone")
 

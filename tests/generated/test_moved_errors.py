@@ -11,7 +11,7 @@ import pytest
 from mcp_protogen.runtime.testing import in_memory
 from mcp_protogen.runtime.transports.memory import memory_pair
 from support.generated.next_revision import NEXT
-from support.generated.rehearsed import package_of
+from support.generated.schema_folders import package_of
 from support.generating import write_files
 from support.revisions import NEWEST, OLD
 from support.tables import case

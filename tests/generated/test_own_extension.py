@@ -12,7 +12,6 @@ import pytest
 from mcp_protogen.base.problems import ProblemError
 from support.coroutines import until
 from support.generated.own_extension import IDENTIFIER, REVISIONS, package_with_it
-from support.generated.type_checkers import assert_nothing_found
 from support.generating import write_files
 from support.http.serving import run_app
 from support.tables import case
@@ -249,66 +248,6 @@ async def again(http: Any, post: Any, named: dict[str, str]) -> Any:
     """Return the answer to the same POST with another name, or without one."""
     fields = {name: value for name, value in post.headers.items() if name != "mcp-name"}
     return await http.post(post.url, content=post.content, headers=fields | named)
-
-
-PROGRAM = """
-from typing import assert_type
-
-from with_folders import Toolkit, tool
-from with_folders import v2025_11_25 as handshake
-from with_folders import v2026_07_28 as mcp
-from with_folders.v2025_11_25.ext import folders as earlier
-from with_folders.v2026_07_28.ext.folders import FoldersClient, FoldersServer, FoldersSession
-from with_folders.v2026_07_28.ext.folders import models as m
-from with_folders.v2026_07_28.ext.tasks import TasksClient, TasksServer
-
-
-class Server(TasksServer, FoldersServer, Toolkit, mcp.Server):
-    async def on_count_folder(
-        self, session: FoldersSession, params: m.CountFolderRequestParams
-    ) -> m.CountFolderResult:
-        folder = m.Folder(uri=params.uri, kind="plain", audience=["user"])
-        await session.notify_folder_changed(folder)
-        return m.CountFolderResult(count=1, folder=folder)
-
-    @tool(task=True)
-    async def count(self, n: int) -> int:
-        return n
-
-
-class App(TasksServer, FoldersServer, mcp.App):
-    pass
-
-
-class Earlier(earlier.FoldersServer, handshake.Server):
-    async def on_count_folder(
-        self, session: earlier.FoldersSession, params: earlier.models.CountFolderRequestParams
-    ) -> earlier.models.CountFolderResult:
-        picked = await session.pick_folder([])
-        folder = earlier.models.Folder(uri=picked.uri, kind="shared")
-        return earlier.models.CountFolderResult(count=0, folder=folder)
-
-
-class Client(TasksClient, FoldersClient, mcp.Client):
-    async def on_folder_changed(self, params: m.FolderChangedNotificationParams) -> None:
-        assert_type(params.folder.kind, m.FolderKind)
-
-
-async def use(client: Client) -> int:
-    await client.notify_folder_opened("file:///a")
-    await client.start_task("count", {"n": 3})
-    tools = await client.list_tools()
-    found = [one.folders for one in tools.tools if isinstance(one, m.ToolFolders)]
-    return (await client.count_folder("file:///a")).count + len(found)
-"""
-
-
-@pytest.mark.long
-def test_type_checkers_have_no_objections(package: Any) -> None:
-    folder = Path(package.__file__).parents[1]
-    (folder / "program.py").write_text(PROGRAM)
-    extensions = [path.relative_to(folder).as_posix() for path in folder.glob("with_folders/*/ext")]
-    assert_nothing_found(folder, ["program.py", *extensions], "an extension of one's own")
 
 
 Edit = Callable[[Json, Json], object]

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 from support.generated.next_revision import NEXT
-from support.generated.rehearsed import package_of
+from support.generated.schema_folders import package_of
 from support.generating import write_files
 from support.http.serving import run_app
 from support.revisions import NEWEST

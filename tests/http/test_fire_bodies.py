@@ -76,16 +76,6 @@ NOT_JSON = [
     Case("nested 300 times in an argument", argument(nest_arrays(300)), 400, PARSE),
 ]
 
-WITHOUT_ID = {
-    "nothing",
-    "white space",
-    "two of it",
-    "single quotes",
-    "a comment",
-    "an id of 5000 digits",
-    "nested 100,000 times",
-    "nested objects",
-}
 
 NO_MESSAGE = [
     Case("a number", b"1", 400, REQUEST),
@@ -171,18 +161,6 @@ async def test_an_odd_body_gets_its_status_in_a_session() -> None:
             else:
                 code = answer.message.get("error", {}).get("code")
                 assert code == case.code, (case.name, answer)
-            await site.is_fine()
-
-
-async def test_invalid_json_is_refused_in_stateless_era() -> None:
-    async with serve_under_attack() as site:
-        for case in NOT_JSON:
-            answer = await site.ask(http(case.body, **of_modern("ping")))
-            code = answer.message["error"]["code"]
-            assert (answer.status, code) == (400, PARSE), case.name
-            # The id is that of the message, where it can be read.
-            assert answer.message.get("id") in (None, 1), case.name
-            assert answer.message.get("id") or case.name in WITHOUT_ID, case.name
             await site.is_fine()
 
 

@@ -67,23 +67,6 @@ async def test_to_leave_a_call_of_a_session_cancels_nothing(stack: str, tool: st
 
 
 @on_each_stack
-async def test_who_leaves_a_stream_of_a_session_can_come_back_to_its_answer(stack: str) -> None:
-    async with serve_under_attack(stack) as site:
-        mine = await site.session()
-        async with wire(site.port) as one:
-            await one.send(http(call("talk"), **mine))
-            await one.head()
-            first = await one.event()
-            one.vanish()
-        id = first.split(b"\n")[0].removeprefix(b"id: ").decode()
-        site.attacked.go.set()
-        again = await site.ask(http(b"", "GET", **{**mine, "last-event-id": id}))
-        assert again.status == 200
-        assert again.message["result"]["content"][0]["text"] == "x"
-        await site.is_fine()
-
-
-@on_each_stack
 async def test_a_connection_closed_by_half_counts_as_closed(stack: str) -> None:
     """ASGI servers tell of either in the same way: `http.disconnect`."""
     async with serve_under_attack(stack) as site:

@@ -13,7 +13,6 @@ from support.http.fire import (
     app_of,
     call,
     http,
-    leftovers,
     modern,
     modern_call,
     of_modern,
@@ -26,8 +25,7 @@ from support.http.fire import (
     wire,
 )
 from support.json_types import JsonObject
-from support.revisions import OLD
-from support.sessions.talking import INITIALIZED, hello, pkg
+from support.sessions.talking import hello, pkg
 from support.tables import count
 
 MANY = count(500, 10_000)
@@ -76,27 +74,6 @@ def ours() -> Counter[str]:
 async def flood(app: Any, number: int) -> None:
     for _ in range(number):
         assert (await bare(app, BEGIN)).status == 200
-
-
-def test_many_sessions_that_are_left_lapse_and_leave_nothing_behind() -> None:
-    async def script() -> None:
-        attacked = AttackedServer()
-        app = app_of(attacked.server, session_lifetime=0.5)
-        await flood(app, 50)
-        service = app._running.state
-        await until(lambda: not service.sessions and not leftovers(app))
-        before = ours()
-        for _ in range(2):
-            await flood(app, MANY)
-            await until(lambda: not service.sessions)
-            await wait_until_idle(app)
-            assert not attacked.server.sessions
-            more = ours() - before
-            assert sum(more.values()) < 50, more
-        await app.close()
-
-    with quiet():
-        run(script())
 
 
 def test_there_are_never_more_sessions_than_said_and_the_idlest_goes_first() -> None:
@@ -230,16 +207,4 @@ async def test_the_events_of_many_streams_are_kept_up_to_a_bound() -> None:
         assert store._quota.used <= 100_000
         await site.ask(http(b"", "DELETE", **mine))
         assert not store._sessions and not store._orders and not store._quota.used
-        await site.is_fine()
-
-
-async def test_initialize_has_no_use_for_the_id_of_another_request() -> None:
-    async with serve_under_attack() as site:
-        answers = await asyncio.gather(*[site.ask(BEGIN) for _ in range(50)])
-        ids = {answer.field("mcp-session-id") for answer in answers}
-        assert len(ids) == 50 and None not in ids
-        assert all(answer.message["result"]["protocolVersion"] == OLD for answer in answers)
-        for id in ids:
-            mine = {"mcp-session-id": id}
-            assert (await site.ask(http(INITIALIZED, **mine))).status == 202
         await site.is_fine()

@@ -311,9 +311,7 @@ class Asking(AttackedServer):
         return await super()._do(session, name, arguments)
 
 
-def test_repeatable_client_actions_are_logged_sparingly(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_repeatable_client_actions_are_logged_sparingly(caplog: pytest.LogCaptureFixture) -> None:
     async def script() -> None:
         app = app_of(Asking().server)
         for _ in range(9):

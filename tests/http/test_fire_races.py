@@ -45,16 +45,6 @@ async def test_an_id_that_is_in_use_is_refused_and_the_first_request_served(stac
         await site.is_fine()
 
 
-async def test_requests_of_the_stateless_era_do_not_share_their_ids() -> None:
-    async with serve_under_attack() as site:
-        asked = [asyncio.create_task(site.ask(modern_call("wait", 1))) for _ in range(50)]
-        await until(lambda: site.attacked.begun == 50)
-        site.attacked.go.set()
-        answers = [await request for request in asked]
-        assert all(answer.status == 200 and answer.message["id"] == 1 for answer in answers)
-        await site.is_fine()
-
-
 @pytest.mark.parametrize("tool", ["echo", "wait", "talk", "ask"])
 @on_each_stack
 async def test_a_cancellation_beside_the_answer_leaves_one_or_the_other(
@@ -104,17 +94,6 @@ async def test_of_two_streams_of_a_session_the_new_one_speaks_and_the_old_one_en
 
 
 @on_each_stack
-async def test_many_streams_of_a_session_at_once_end_all_but_one(stack: str) -> None:
-    async with serve_under_attack(stack) as site:
-        mine = await site.session()
-        asked = [asyncio.create_task(site.ask(http(b"", "GET", **mine))) for _ in range(20)]
-        await until(lambda: sum(task.done() for task in asked) == 19)
-        assert (await site.ask(http(b"", "DELETE", **mine))).status == 204
-        assert {(await task).status for task in asked} <= {200, 404}
-        await site.is_fine()
-
-
-@on_each_stack
 async def test_streams_that_begin_while_their_session_ends_end_with_it(stack: str) -> None:
     async with serve_under_attack(stack) as site:
         for number in range(20):
@@ -123,39 +102,6 @@ async def test_streams_that_begin_while_their_session_ends_end_with_it(stack: st
             asked.insert(number, http(b"", "DELETE", **mine))
             answers = await asyncio.gather(*map(site.ask, asked))
             assert {answer.status for answer in answers} <= {200, 204, 404}
-        await site.is_fine()
-
-
-@on_each_stack
-async def test_pipelined_requests_are_answered_in_their_order(stack: str) -> None:
-    async with serve_under_attack(stack) as site:
-        mine = await site.session()
-        asked = [
-            http(call("echo", n), **mine) if n % 2 else modern_call("echo", n) for n in range(40)
-        ]
-        odd = http(b"{", **mine)
-        async with wire(site.port) as one:
-            await one.send(b"".join(asked) + odd + asked[0])
-            for number in range(40):
-                answer = await one.answer()
-                assert (answer.status, answer.message["id"]) == (200, number)
-            assert (await one.answer()).status == 400
-            assert (await one.answer()).status == 200
-        await site.is_fine()
-
-
-@on_each_stack
-async def test_to_leave_with_requests_queued_behind_a_slow_one_leaves_nothing_behind(
-    stack: str,
-) -> None:
-    # One parser does not tell the slow one that its client has gone, and complains then.
-    async with serve_under_attack(stack, CUT) as site:
-        async with wire(site.port) as one:
-            await one.send(modern_call("wait", 1) + modern_call("echo", 2) * 20)
-            await until(lambda: site.attacked.begun == 1)
-            one.vanish()
-        await site.session()
-        site.attacked.go.set()
         await site.is_fine()
 
 
@@ -182,22 +128,6 @@ async def test_a_session_that_ends_ends_all_that_is_under_way_in_it(stack: str) 
             *(http(b"", verb, **mine) for verb in ("GET", "DELETE")),
         ]
         assert [(await site.ask(data)).status for data in late] == [404] * 3
-        await site.is_fine()
-
-
-async def test_listen_streams_with_one_id_stand_side_by_side() -> None:
-    async with serve_under_attack() as site:
-        listen = modern("subscriptions/listen", 7, notifications={"toolsListChanged": True})
-        data = http(listen, **of_modern("subscriptions/listen"))
-        async with wire(site.port) as one, wire(site.port) as two:
-            for stream in (one, two):
-                await stream.send(data)
-                assert (await stream.head()).status == 200
-                assert b"acknowledged" in await stream.event()
-            one.vanish()
-            await until(lambda: len(site.attacked.server.sessions) == 1)
-            await site.attacked.server.tools_list_changed()
-            assert b"list_changed" in await two.event()
         await site.is_fine()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
-from support.http.serving import EVENTS, JSON, outcome, serving
+from support.http.serving import EVENTS, outcome, serving
 from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, STATELESS
 from support.sessions.talking import hello, notification, pkg, request, tools
@@ -30,29 +30,6 @@ def ours(revision: str = REVISION) -> Any:
 
 def tool_call(name: str, id: object) -> JsonObject:
     return request("tools/call", id, name=name)
-
-
-async def test_RJ04_a_batch_is_answered_with_one() -> None:
-    async with serving(ours()) as site:
-        session = await site.initialize(REVISION)
-        batch = [tool_call("a", 1), notification("notifications/x"), tool_call("b", "2")]
-        answer = await session.post(batch)
-        assert answer.status_code == 200
-        assert answer.headers["content-type"] == JSON
-        assert sorted(str(message["id"]) for message in answer.json()) == ["1", "2"]
-
-
-async def test_members_that_fail_are_answered_beside_those_that_do_not() -> None:
-    async with serving(ours()) as site:
-        session = await site.initialize(REVISION)
-        answer = await session.post([tool_call("a", 1), request("no/such", 2), {"id": 3}, 4])
-        codes = {
-            message.get("id"): message.get("error", {}).get("code") for message in answer.json()
-        }
-        assert answer.status_code == 200
-        assert codes[1] is None
-        assert codes[2] == -32601
-        assert len(answer.json()) == 4
 
 
 async def test_RJ03_a_batch_without_requests_is_accepted_with_202() -> None:
@@ -107,25 +84,6 @@ async def test_answers_of_the_client_may_come_as_a_batch() -> None:
             (rest,) = [event.message for event in await events.all()]
             texts = {answer["id"]: answer["result"]["content"][0]["text"] for answer in rest}
             assert texts == {1: "1", 2: "1"}
-
-
-async def test_a_cancelled_member_is_left_out_of_the_answer() -> None:
-    begun, both = asyncio.Event(), asyncio.Event()
-
-    async def waits(session: Session, params: CallToolRequestParams) -> str:
-        if params.name == "waits":
-            begun.set()
-            await asyncio.Event().wait()
-        both.set()
-        return "done"
-
-    async with serving(tools(REVISION, waits)) as site:
-        session = await site.initialize(REVISION)
-        asking = asyncio.create_task(session.post([tool_call("waits", 1), tool_call("x", 2)]))
-        await begun.wait()
-        await both.wait()
-        await session.post(notification("notifications/cancelled", requestId=1))
-        assert [answer["id"] for answer in (await asking).json()] == [2]
 
 
 async def test_a_translated_server_is_talked_to_in_batches_too() -> None:

@@ -12,7 +12,7 @@ from support.http.principals import ADA, BEN, GUARD
 from support.http.serving import Site, calling, run_app, text_in
 from support.json_types import JsonObject
 from support.revisions import ERAS, OLD, STATELESS
-from support.sessions.bridging import ASKED, answer_questions, form
+from support.sessions.bridging import ASKED, form
 from support.sessions.talking import (
     INITIALIZED,
     META,
@@ -133,36 +133,6 @@ async def test_two_principals_share_neither_a_connection_nor_a_session() -> None
         session.headers = {**session.headers, **bob}
         assert (await session.call("x")).status_code == 404
         assert origin.opened == 3
-
-
-async def test_a_question_reaches_the_client_of_either_era() -> None:
-    origin = Origin()
-    async with serve_bridge(origin.open) as site:
-        session = await site.initialize(elicitation={})
-        async with session.calling("ask") as events:
-            asked = await events.take()
-            assert asked["method"] == "elicitation/create"
-            answer = {"action": "accept", "content": {"x": "y"}}
-            await session.post({"jsonrpc": "2.0", "id": asked["id"], "result": answer})
-            assert (await events.take())["result"]["content"][0]["text"] == "{'x': 'y'}"
-        wanting = (await site.modern("tools/call", meta=ASKED, name="ask")).json()["result"]
-        assert wanting["resultType"] == "input_required"
-        said = await site.modern(
-            "tools/call", id=2, meta=ASKED, name="ask", **answer_questions(wanting)
-        )
-        assert text_in(said) == "{'x': 'y'}"
-
-
-async def test_notifications_before_answer_share_its_stream() -> None:
-    origin = Origin()
-    async with serve_bridge(origin.open) as site:
-        session = await site.initialize()
-        meta = {"progressToken": "p"}
-        async with session.calling("report", _meta=meta) as events:
-            said = [event.message for event in await events.all() if event.data]
-        assert said[0]["params"] == {"progressToken": "p", "progress": 1, "total": 2}
-        assert said[1]["params"] == {"level": "info", "data": "half"}
-        assert said[2]["result"]["content"][0]["text"] == "1"
 
 
 async def test_a_session_ends_with_its_server_and_requests_get_another() -> None:

@@ -68,17 +68,14 @@ def test_content_length_has_so_many_digits_and_such_a_value() -> None:
             assert refusal(asgi.length_of, value, 10) == status
 
 
-def test_small_bodies_do_not_count_and_larger_ones_do() -> None:
-    async def script() -> None:
-        for size, taken in ((16 * KIB, 0), (16 * KIB + 1, 16 * KIB + 1)):
-            bodies, request = bodies_within(KIB * KIB, 1.0), exchange_of()
-            bodies._take(request, size)
-            with case(size):
-                assert (bodies.quota.used, request.taken) == (taken, taken)
-                bodies.release(request)
-                assert (bodies.quota.used, request.taken) == (0, 0)
-
-    run(script())
+async def test_small_bodies_do_not_count_and_larger_ones_do() -> None:
+    for size, taken in ((16 * KIB, 0), (16 * KIB + 1, 16 * KIB + 1)):
+        bodies, request = bodies_within(KIB * KIB, 1.0), exchange_of()
+        bodies._take(request, size)
+        with case(size):
+            assert (bodies.quota.used, request.taken) == (taken, taken)
+            bodies.release(request)
+            assert (bodies.quota.used, request.taken) == (0, 0)
 
 
 def test_only_as_many_slow_bodies_are_refused_as_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,29 +109,52 @@ def test_only_as_many_slow_bodies_are_refused_as_make_room(monkeypatch: pytest.M
     run(script())
 
 
-def test_old_transport_queues_limited_messages_and_bytes() -> None:
+async def test_refused_body_stays_refused_though_middleware_ends_its_wait_with_a_piece() -> None:
+    from_outside = False
+
+    async def receive() -> Any:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            if from_outside:
+                raise
+            return {"type": "http.request", "body": b"x"}
+
+    async def read(bodies: Any, request: Any) -> None:
+        await bodies.read(request)
+
+    for from_outside, error in ((False, asgi.HttpRefusal), (True, asyncio.CancelledError)):
+        bodies, request = bodies_within(KIB, 1000.0), exchange_of()
+        request.receive, request.fields = receive, {}
+        reader = asyncio.create_task(read(bodies, request))
+        await asyncio.sleep(0)
+        bodies.refuse_incoming("too late")
+        if from_outside:
+            reader.cancel()
+        with case(from_outside), pytest.raises(error):
+            await reader
+
+
+async def test_old_transport_queues_limited_messages_and_bytes() -> None:
     largest = 16 * KIB * KIB
 
-    async def script() -> None:
-        rows: list[tuple[list[int], int]] = [
-            ([1] * 1000, 1),
-            ([largest - 1], 2),
-            ([largest // 2, largest // 2], 1),
-        ]
-        for sizes, more in rows:
-            with case((len(sizes), sizes[0])):
-                response = EventResponse(exchange_of(), KeepAlive(1.0, Tasks()))
-                kind = legacy_sse._SseTransport  # pyright: ignore[reportPrivateUsage]
-                transport = kind(response, None, ())
-                for size in sizes:
-                    assert refusal(transport.take, bytes(size)) is None
-                assert refusal(transport.take, bytes(more)) == 503
-                assert len(await transport.receive()) == len(sizes)
-                # Finished work makes room.
-                for size in sizes:
-                    assert refusal(transport.take, bytes(size)) is None
-
-    run(script())
+    rows: list[tuple[list[int], int]] = [
+        ([1] * 1000, 1),
+        ([largest - 1], 2),
+        ([largest // 2, largest // 2], 1),
+    ]
+    for sizes, more in rows:
+        with case((len(sizes), sizes[0])):
+            response = EventResponse(exchange_of(), KeepAlive(1.0, Tasks()))
+            kind = legacy_sse._SseTransport  # pyright: ignore[reportPrivateUsage]
+            transport = kind(response, None, ())
+            for size in sizes:
+                assert refusal(transport.take, bytes(size)) is None
+            assert refusal(transport.take, bytes(more)) == 503
+            assert len(await transport.receive()) == len(sizes)
+            # Finished work makes room.
+            for size in sizes:
+                assert refusal(transport.take, bytes(size)) is None
 
 
 class Listing(ServerConnection):
@@ -171,30 +191,24 @@ class Keeping(ToolHeaders):
         return [*self._listed]
 
 
-def test_lists_of_tools_are_kept_for_so_many_principals() -> None:
-    async def script() -> None:
-        headers = Keeping(60.0)
-        for number in range(1001):
-            assert len(headers.kept()) == number
-            assert await headers.asks(str(number), {})
-        assert len(headers.kept()) == 1000
-        assert not await headers.asks("1", {})
-        # The oldest one has made room.
-        assert await headers.asks("0", {})
-
-    run(script())
+async def test_lists_of_tools_are_kept_for_so_many_principals() -> None:
+    headers = Keeping(60.0)
+    for number in range(1001):
+        assert len(headers.kept()) == number
+        assert await headers.asks(str(number), {})
+    assert len(headers.kept()) == 1000
+    assert not await headers.asks("1", {})
+    # The oldest one has made room.
+    assert await headers.asks("0", {})
 
 
-def test_short_capabilities_are_their_own_key_and_long_ones_have_a_digest() -> None:
-    async def script() -> None:
-        headers = Keeping(60.0)
-        for size in (200, 201):
-            await headers.asks("ada", {"x": "y" * (size - len('{"x":""}'))})
-        (*_, short), (*_, long) = headers.kept()
-        assert short == b'{"x":"%b"}' % (b"y" * 192)
-        assert long == sha256(b'{"x":"%b"}' % (b"y" * 193)).digest()
-
-    run(script())
+async def test_short_capabilities_are_their_own_key_and_long_ones_have_a_digest() -> None:
+    headers = Keeping(60.0)
+    for size in (200, 201):
+        await headers.asks("ada", {"x": "y" * (size - len('{"x":""}'))})
+    (*_, short), (*_, long) = headers.kept()
+    assert short == b'{"x":"%b"}' % (b"y" * 192)
+    assert long == sha256(b'{"x":"%b"}' % (b"y" * 193)).digest()
 
 
 def test_page_has_the_defaults_of_options_it_lists() -> None:

@@ -12,12 +12,7 @@ from mcp_revisions.v2025_11_25.models import (
 from support.http.serving import EVENTS, outcome, serving, text_in
 from support.json_types import JsonObject
 from support.revisions import STATELESS
-from support.sessions.talking import (
-    META,
-    pkg,
-    tools,
-    whose,
-)
+from support.sessions.talking import pkg, tools, whose
 from support.tables import case
 
 ID = "io.modelcontextprotocol/subscriptionId"
@@ -64,35 +59,6 @@ async def test_listening_is_acknowledged_and_brings_events_under_its_id() -> Non
             assert second["method"] == UPDATED
             assert second["params"] == {"uri": "file:///b", "_meta": {ID: "s"}}
             assert await events.is_silent()
-
-
-async def test_several_streams_each_hear_what_they_asked_for() -> None:
-    server = ours()
-    async with (
-        serving(server) as site,
-        site.listening(1, toolsListChanged=True) as one,
-        site.listening(2, toolsListChanged=True, resourcesListChanged=True) as two,
-        # Ids of different clients may be the same.
-        site.listening(1, resourceSubscriptions=["file:///a"]) as three,
-    ):
-        await publish(server)
-        assert (await one.take())["method"] == TOOLS
-        assert [(await two.take())["method"] for _ in range(2)] == [TOOLS, RESOURCES]
-        told = await three.take()
-        assert (told["method"], told["params"]["_meta"]) == (UPDATED, {ID: 1})
-        for events in (one, two, three):
-            assert await events.is_silent(0.02)
-
-
-async def test_listening_stream_omits_events_of_other_requests() -> None:
-    server = ours()
-    async with serving(server) as site, site.listening(toolsListChanged=True) as events:
-        meta = {**META, "io.modelcontextprotocol/logLevel": "debug"}
-        async with site.modern_stream("tools/call", meta=meta, name="x") as called:
-            assert (await called.take())["params"]["data"] == "said"
-            await called.all()
-        await server.tools_list_changed()
-        assert (await events.take())["method"] == TOOLS
 
 
 async def test_a_server_that_closes_ends_it_in_words_and_with_an_answer() -> None:

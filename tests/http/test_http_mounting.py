@@ -12,9 +12,10 @@ from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import PlainTextResponse
 from starlette.routing import Mount, Route
-from support.http.serving import WORKER, Site, app_of, calling, run_app, start_module, text_in
+from support.http.serving import WORKER, Site, app_of, calling, run_app, text_in
+from support.peers.http_peers import serve_module
 from support.revisions import STATELESS
-from support.sessions.talking import hello, pkg, run, tools
+from support.sessions.talking import hello, pkg, tools
 from support.tables import case, some
 
 CHANGED = "notifications/tools/list_changed"
@@ -60,16 +61,6 @@ async def hi(_: object) -> PlainTextResponse:
     return PlainTextResponse("hi")
 
 
-async def test_app_mounts_in_starlette() -> None:
-    app = app_of(ours(), pkg.REVISIONS)
-    routes = [Route("/", hi), Mount("/api", app=app)]
-    async with inside(routes, app) as port, calling(port, "/api/mcp") as site:
-        await works(site)
-        assert (await site.http.get("/")).text == "hi"
-        assert (await site.http.post("/mcp")).status_code == 404
-        assert (await site.http.post("/api/other")).status_code == 404
-
-
 async def test_app_mounts_inside_mount() -> None:
     app = app_of(ours(), pkg.REVISIONS, path="/")
     routes = [Mount("/a", routes=[Mount("/b", app=app)])]
@@ -81,19 +72,6 @@ async def test_app_serves_as_single_route() -> None:
     app = app_of(ours(), pkg.REVISIONS)
     async with inside([Route("/mcp", endpoint=app)], app) as port, calling(port) as site:
         await works(site)
-
-
-async def test_two_may_stand_beside_each_other() -> None:
-    one, two = app_of(ours(), pkg.REVISIONS), app_of(ours(), pkg.REVISIONS)
-    routes = [Mount("/one", app=one), Mount("/two", app=two)]
-    async with inside(routes, one) as port:
-        async with calling(port, "/one/mcp") as first, calling(port, "/two/mcp") as second:
-            await works(first)
-            await works(second)
-            session = await first.initialize()
-            session.site = second
-            assert (await session.call("x")).status_code == 404
-        await two.close()
 
 
 async def test_app_works_behind_compressing_middleware() -> None:
@@ -163,23 +141,12 @@ async def test_a_websocket_is_closed() -> None:
     assert [event["type"] for event in sent] == ["websocket.close"]
 
 
-def test_app_runs_in_consecutive_event_loops() -> None:
-    app = app_of(ours(), pkg.REVISIONS)
-
-    async def script() -> None:
-        async with run_app(app) as port, calling(port) as site:
-            await works(site)
-
-    run(script())
-    run(script())
-
-
 async def test_uvicorn_runs_it_with_each_of_its_parsers_and_loops() -> None:
     kinds = list(product(["asyncio", "uvloop"], ["h11", "httptools"]))
     for loop, http in some(kinds, 2, of="parsers and loops"):
         with case((loop, http)):
             arguments = ["uvicorn", WORKER, "--port", "PORT", "--http", http, "--loop", loop]
-            async with start_module(*arguments) as process, calling(process.port) as site:
+            async with serve_module(*arguments) as process, calling(process.port) as site:
                 await in_a_process(site)
                 code, errors = await process.stop()
                 assert code in (0, -15)
@@ -192,7 +159,7 @@ async def test_other_servers_run_it() -> None:
         ["granian", WORKER, "--interface", "asgi", "--host", "127.0.0.1", "--port", "PORT"],
     ]:
         with case(arguments):
-            async with start_module(*arguments) as process, calling(process.port) as site:
+            async with serve_module(*arguments) as process, calling(process.port) as site:
                 await in_a_process(site)
                 _, errors = await process.stop()
                 assert "Traceback" not in errors

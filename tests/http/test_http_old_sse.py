@@ -9,16 +9,7 @@ from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.old_sse import REVISION, open_old_sse, shaken
 from support.http.serving import EVENTS, JSON, calling, run_app, serving, text_in
 from support.revisions import HANDSHAKE, OLD, STATELESS
-from support.sessions.talking import (
-    hello,
-    models,
-    notification,
-    pkg,
-    request,
-    server,
-    tools,
-    whose,
-)
+from support.sessions.talking import hello, pkg, request, tools, whose
 from support.tables import case
 
 CHANGED = "notifications/tools/list_changed"
@@ -112,21 +103,6 @@ async def test_the_server_may_ask_and_tell() -> None:
         assert (await client.events.take())["result"]["content"][0]["text"] == "1"
         await server.tools_list_changed()
         assert (await client.events.take())["method"] == CHANGED
-
-
-async def test_a_request_can_be_cancelled() -> None:
-    begun = asyncio.Event()
-
-    async def waits(session: Session, params: CallToolRequestParams) -> str:
-        begun.set()
-        await asyncio.Event().wait()
-        return "never"
-
-    async with serving(tools(REVISION, waits), old_sse=True) as site, shaken(site) as client:
-        await client.post(request("tools/call", 1, name="x"))
-        await begun.wait()
-        await client.post(notification("notifications/cancelled", requestId=1))
-        assert (await client.ask("ping", 2))["id"] == 2
 
 
 async def test_malformed_message_is_answered_on_stream() -> None:
@@ -247,19 +223,3 @@ async def test_a_silent_stream_is_kept_alive() -> None:
     async with serving(ours(), old_sse=True, keep_alive=0.02) as site, shaken(site) as client:
         await client.events.comment()
         assert (await client.ask("ping"))["result"] == {}
-
-
-async def test_a_class_gives_each_connection_a_server_of_its_own() -> None:
-    async def count(self: Any, session: Session, params: CallToolRequestParams) -> object:
-        m = models(REVISION)
-        self.calls = getattr(self, "calls", 0) + 1
-        return m.CallToolResult(content=[m.TextContent(type="text", text=str(self.calls))])
-
-    async with (
-        serving(type(server(REVISION, on_call_tool=count)), old_sse=True) as site,
-        shaken(site) as one,
-        shaken(site) as two,
-    ):
-        for client, expected in ((one, "1"), (one, "2"), (two, "1")):
-            answer = await client.ask("tools/call", name="x")
-            assert answer["result"]["content"][0]["text"] == expected

@@ -142,12 +142,3 @@ class TestServersByClass:
         other, _ = self.counting_servers()
         with pytest.raises(ValueError, match="one per revision"):
             app_of([ours, other])
-
-    async def test_each_session_has_one_of_its_own(self) -> None:
-        ours, made = self.counting_servers()
-        made.clear()
-        async with serving(ours) as site:
-            for _ in range(2):
-                assert text_in(await (await site.initialize()).call("x")) == "x"
-            assert sum(len(server.sessions) for server in made) == 2
-            assert max(len(server.sessions) for server in made) == 1

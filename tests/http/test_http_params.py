@@ -4,19 +4,11 @@ import asyncio
 from typing import Any
 
 from mcp_revisions.v2025_11_25 import Session
-from mcp_revisions.v2025_11_25.models import (
-    CallToolRequestParams,
-    PaginatedRequestParams,
-)
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams, PaginatedRequestParams
 from support.http.serving import Site, outcome, serving, text_in
 from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, STATELESS
-from support.sessions.talking import (
-    models,
-    pkg,
-    tools,
-    whose,
-)
+from support.sessions.talking import models, pkg, tools, whose
 from support.tables import case
 
 SCHEMA = {
@@ -211,16 +203,3 @@ async def test_revisions_before_know_no_such_fields() -> None:
             session = await site.initialize(revision)
             answer = await session.call("x", arguments={"region": "eu"})
             assert text_in(answer) == "{'region': 'eu'}"
-
-
-async def test_a_server_of_an_earlier_revision_may_mark_arguments_too() -> None:
-    async def on_list_tools(
-        self: object, session: Session, params: PaginatedRequestParams
-    ) -> object:
-        m = models("2025-11-25")
-        return m.ListToolsResult(tools=[m.Tool(name="x", input_schema=SCHEMA)])
-
-    ours = tools("2025-11-25", echo, on_list_tools=on_list_tools)
-    async with serving(ours, pkg.REVISIONS) as site:
-        assert await call_outcome(site, {"region": "eu"}) == REFUSED
-        assert await call_outcome(site, {"region": "eu"}, region="eu") == SERVED

@@ -9,15 +9,7 @@ from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import EVENTS, JSON, outcome, serving, text_in
 from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, OLD, STATELESS
-from support.sessions.talking import (
-    INITIALIZED,
-    hello,
-    notification,
-    pkg,
-    request,
-    run,
-    tools,
-)
+from support.sessions.talking import INITIALIZED, hello, notification, pkg, request, run, tools
 from support.tables import case
 
 STREAMABLE = HANDSHAKE[1:]

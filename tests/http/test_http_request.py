@@ -1,11 +1,11 @@
 """The HTTP request of a call, for its handler: `session.http_request`."""
 
 import json
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
 from mcp_protogen.runtime.http.server import asgi
-from mcp_revisions import CallNext, Depends, HttpRequest, MethodCall, RateLimit, StatusError
+from mcp_revisions import CallNext, HttpRequest, MethodCall, RateLimit, StatusError
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import POSTED, Site, outcome, post_request, raw, serving, text_in
@@ -14,7 +14,7 @@ from support.json_types import Json, JsonObject
 from support.revisions import HANDSHAKE, OLD, STATELESS
 from support.sessions.talking import content_of, hello, pkg, request, tools
 from support.tables import case
-from support.toolkit.kits import kit, mcp, tool
+from support.toolkit.kits import mcp
 
 TOKEN = "t" * 16
 FIELDS = {"x-tenant": "one", "X-Other": "two"}
@@ -115,16 +115,6 @@ async def test_all_values_of_a_name_are_there() -> None:
         assert json.loads(text) == ["a, b, c", ["a", "b, c"], []]
 
 
-async def test_members_of_a_batch_share_theirs() -> None:
-    revision = "2025-03-26"
-    async with serving(tools(revision, tell)) as site:
-        session = await site.initialize(revision, FIELDS)
-        batch = [request("tools/call", id, name="x") for id in (1, 2)]
-        for answer in (await session.post(batch)).json():
-            text = json.loads(answer["result"]["content"][0]["text"])
-            assert (text["tenant"][0], text["principal"]) == ("one", None)
-
-
 async def test_there_is_none_over_other_transports_and_for_notifications() -> None:
     seen: list[object] = []
 
@@ -140,41 +130,6 @@ async def test_there_is_none_over_other_transports_and_for_notifications() -> No
         assert outcome(await (await site.initialize()).call("x")) == (200, None)
     initialized = "notifications/initialized", True
     assert seen == [initialized, ("tools/call", True), initialized, ("tools/call", False)]
-
-
-def tenant(session: mcp.Session) -> str:
-    found = session.http_request
-    return "nobody" if found is None else found.headers["x-tenant"]
-
-
-@tool
-async def whose(self: object, tenant: Annotated[str, Depends(tenant)]) -> str:
-    return tenant
-
-
-@tool
-def threaded(self: object, session: mcp.Session) -> str:
-    return tenant(session)
-
-
-async def test_dependencies_middleware_and_threads_have_it() -> None:
-    async def for_tenants(call: MethodCall, next: CallNext) -> Any:
-        found: HttpRequest | None = call.session.http_request
-        if found is not None and found.headers.get("x-tenant") == "evil":
-            raise StatusError(-32001, "Not for you", status=403, headers={"X-Why": "tenant"})
-        return await next(call)
-
-    for own in (OLD, STATELESS):
-        server = kit(own, whose=whose, threaded=threaded, middleware=(for_tenants,))
-        async with serving(server(), pkg.REVISIONS) as site:
-            for name in ("whose", "threaded"):
-                with case((own, name)):
-                    session = await site.initialize(headers=FIELDS)
-                    assert text_in(await session.call(name)) == "one"
-                    assert text_in(await site.modern("tools/call", name=name, headers=FIELDS))
-            refused = await site.modern("tools/list", headers={"x-tenant": "evil"})
-            assert outcome(refused) == (403, -32001)
-            assert refused.headers["x-why"] == "tenant"
 
 
 async def test_a_call_that_does_not_ask_for_it_makes_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,21 +166,6 @@ class TestStatuses:
                             assert 9 < error["data"]["retryAfter"] <= 10
                             assert error["message"].startswith("Too many requests: try again in")
 
-    async def test_a_mounted_server_of_another_revision_keeps_it(self) -> None:
-        async def refuse(call: MethodCall, next: CallNext) -> Any:
-            if call.method != "resources/read":
-                return await next(call)
-            raise StatusError(-32002, "gone", status=410, headers={"X-Why": "moved"})
-
-        child, top = pkg.load(OLD).App("child"), pkg.load(STATELESS).App("top")
-        child.middleware = (refuse,)
-        child.resource("data://one")(lambda: "one")
-        top.mount(child)
-        async with serving(top, pkg.REVISIONS) as site:
-            answer = await site.modern("resources/read", uri="data://one")
-            assert outcome(answer) == (410, -32602)
-            assert answer.headers["x-why"] == "moved"
-
     async def test_where_the_response_has_begun_it_is_the_error_alone(self) -> None:
         async def fails(session: Session, params: CallToolRequestParams) -> str:
             await session.progress(1, 2)
@@ -239,33 +179,6 @@ class TestStatuses:
                 said = [event.message for event in await events.all() if event.data]
             assert said[-1]["error"] == {"code": -32000, "message": "later"}
 
-    async def test_in_a_batch_and_over_other_transports_too(self) -> None:
-        async def fails(session: Session, params: CallToolRequestParams) -> str:
-            raise StatusError(-32000, "no", {"a": 1}, status=429)
-
-        revision = "2025-03-26"
-        server = tools(revision, fails)
-        async with serving(server) as site:
-            session = await site.initialize(revision)
-            answer = await session.post([request("tools/call", 1, name="x")])
-            assert answer.status_code == 200
-            assert answer.json()[0]["error"]["code"] == -32000
-        async with pkg.connect_in_memory(pkg.load(revision).Client(), server) as client:
-            with pytest.raises(pkg.McpError) as raised:
-                await client.call_tool("x")
-            assert (raised.value.code, raised.value.data) == (-32000, {"a": 1})
-
-    async def test_a_client_of_ours_gets_the_error(self) -> None:
-        limit = RateLimit(0.1, 1, methods={"tools/call"})
-        async with serving(tools(STATELESS, tell, middleware=(limit,)), pkg.REVISIONS) as site:
-            for revision in (OLD, STATELESS):
-                with case(revision):
-                    async with pkg.connect_http(site.url, pkg.load(revision).Client()) as client:
-                        with pytest.raises(pkg.McpError, match="try again") as raised:
-                            for _ in range(2):
-                                await client.call_tool("x")
-                        assert raised.value.code == -32000
-
     async def test_a_field_that_is_none_is_not_sent(self) -> None:
         async def fails(session: Session, params: CallToolRequestParams) -> str:
             raise StatusError(-32000, "no", status=429, headers={"x": "a\r\nset-cookie: b=c"})
@@ -276,11 +189,7 @@ class TestStatuses:
             assert "set-cookie" not in answer.headers
 
     async def test_a_status_that_is_none_is_a_fault_of_the_handler(self) -> None:
-        wrong = {
-            "no status": 999,
-            "without content": 204,
-            "not yet an answer": 100,
-        }
+        wrong = {"no status": 999, "without content": 204, "not yet an answer": 100}
 
         async def fails(session: Session, params: CallToolRequestParams) -> str:
             raise StatusError(-32000, "no", status=wrong[params.name])

@@ -10,7 +10,7 @@ from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import Events, Session, serving, text_in
 from support.revisions import HANDSHAKE, OLD
-from support.sessions.talking import notification, pkg, tools
+from support.sessions.talking import pkg, tools
 from support.tables import case
 
 STREAMABLE = HANDSHAKE[1:]
@@ -76,19 +76,6 @@ async def test_resumed_stream_replays_later_events_and_continues() -> None:
                     assert await events.event() is None
 
 
-async def test_who_comes_back_takes_the_stream_from_the_connection_before() -> None:
-    call = Steps()
-    async with serving(ours(OLD, call)) as site:
-        session = await site.initialize()
-        call.go()
-        async with session.calling("a") as before:
-            last, _ = await next_said(before)
-            async with session.get(last) as after:
-                assert await before.take() is None
-                call.go(2)
-                assert [(await next_said(after))[1] for _ in range(3)] == ["a 2", "a 3", "answer"]
-
-
 @pytest.mark.shows("S3-35")
 async def test_event_ids_are_unique_in_a_session() -> None:
     call = Steps()
@@ -109,18 +96,6 @@ async def test_event_ids_are_unique_in_a_session() -> None:
                         break
     assert None not in ids
     assert len(set(ids)) == len(ids) >= 19
-
-
-async def test_cancelled_request_ends_its_stream_for_client_that_resumes() -> None:
-    call = Steps()
-    async with serving(ours(OLD, call)) as site:
-        session = await site.initialize()
-        call.go()
-        async with session.calling("a", 1) as events:
-            last, _ = await next_said(events)
-        async with session.get(last) as events:
-            await session.post(notification("notifications/cancelled", requestId=1))
-            assert await events.event() is None
 
 
 async def test_the_stream_of_a_session_is_gone_on_with() -> None:
@@ -226,19 +201,6 @@ async def test_events_go_with_their_session() -> None:
 
 
 class TestMemoryEngine:
-    async def test_the_stream_that_has_been_quiet_for_longest_goes_first(self) -> None:
-        events = pkg.MemoryEngine(max_bytes=1000).events
-        for stream, number in (("a", 1), ("b", 1), ("a", 2), ("c", 1)):
-            await events.append("s", stream, number, [b"x" * 100], lifetime=9)
-        assert await events.read("s", "b", 0) is None
-        for stream, kept in (("a", 2), ("c", 1)):
-            stored = await events.read("s", stream, 0)
-            assert stored is not None
-            assert len(stored.events) == kept
-        # It continues where it was.
-        appended = await events.append("s", "b", 2, [b"x"], lifetime=9)
-        assert appended.accepted
-
     async def test_a_single_event_larger_than_all_the_room_is_not_kept(self) -> None:
         events = pkg.MemoryEngine(max_bytes=1000).events
         await events.append("s", "a", 1, [b"x" * 2000], lifetime=9)

@@ -25,14 +25,13 @@ from support.http.serving import (
     WORKER,
     Events,
     Site,
-    Started,
     app_of,
     calling,
     chosen_of_runs,
-    start_module,
     text_in,
 )
 from support.json_types import JsonObject
+from support.peers.http_peers import Served, serve_module
 from support.ports import free_port
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import META, pkg, run, server
@@ -279,9 +278,9 @@ async def all_hear_what_one_publishes(site: Site, pids: set[int]) -> None:
                     assert heard == [uri] * len(streams)
 
 
-async def another_takes_the_place_of(dead: int, process: Started, site: Site) -> None:
+async def another_takes_the_place_of(dead: int, process: Served, site: Site) -> None:
     os.kill(dead, signal.SIGKILL)
-    while dead in (left := children(process.process.pid)) or len(left) < 2:
+    while dead in (left := children(process.processes[0].pid)) or len(left) < 2:
         await asyncio.sleep(0.01)
     assert dead not in await pids_of(site)
 
@@ -289,15 +288,15 @@ async def another_takes_the_place_of(dead: int, process: Started, site: Site) ->
 @pytest.mark.long
 def test_workers_share_a_port_and_are_replaced_and_drained(redis: Redis) -> None:
     async def script() -> None:
-        async with start_module("support.http.worker", "PORT", environment=redis) as process:
+        async with serve_module("support.http.worker", "PORT", environment=redis) as process:
             async with calling(process.port) as site:
                 pids = await pids_of(site)
-                assert pids == children(process.process.pid)
+                assert pids == children(process.processes[0].pid)
                 await a_round_goes_on_elsewhere(site)
                 await a_session_goes_on_elsewhere(site)
                 await all_hear_what_one_publishes(site, pids)
                 await another_takes_the_place_of(min(pids), process, site)
-                workers = children(process.process.pid)
+                workers = children(process.processes[0].pid)
                 async with working(site, "waits") as events:
                     code, said = await process.stop()
                     answer = await events.take()
@@ -315,10 +314,10 @@ def test_workers_share_a_port_and_are_replaced_and_drained(redis: Redis) -> None
 @pytest.mark.long
 def test_workers_end_with_the_process_that_started_them(redis: Redis) -> None:
     async def script() -> None:
-        async with start_module("support.http.worker", "PORT", environment=redis) as process:
+        async with serve_module("support.http.worker", "PORT", environment=redis) as process:
             async with calling(process.port) as site:
                 pids = await pids_of(site)
-            process.process.kill()
+            process.processes[0].kill()
             while any(Path(f"/proc/{pid}/exe").exists() for pid in pids):
                 await asyncio.sleep(0.01)
 
@@ -349,12 +348,12 @@ if __name__ == "__main__":
 """
 
 
-async def kill_one_and_block_another(process: Started) -> None:
+async def kill_one_and_block_another(process: Served) -> None:
     async with calling(process.port) as site:
         await another_takes_the_place_of(min(await pids_of(site)), process, site)
         pids = await pids_of(site)
         async with working(site, "blocks"):
-            process.process.kill()
+            process.processes[0].kill()
             while any(Path(f"/proc/{pid}/exe").exists() for pid in pids):
                 await asyncio.sleep(0.01)
 
@@ -367,7 +366,7 @@ def test_workers_are_replaced_and_end_whatever_they_leave_running(tmp_path: Path
     paths = {"PYTHONPATH": os.pathsep.join([environment()["PYTHONPATH"], str(tmp_path)])}
 
     async def script() -> None:
-        async with start_module("forking", "PORT", environment=paths) as process:
+        async with serve_module("forking", "PORT", environment=paths) as process:
             try:
                 await kill_one_and_block_another(process)
             finally:
@@ -382,23 +381,10 @@ def test_workers_are_replaced_and_end_whatever_they_leave_running(tmp_path: Path
 def test_workers_that_are_to_end_before_they_could_begin_say_nothing(redis: Redis) -> None:
     async def script() -> None:
         # It listens before any worker exists.
-        async with start_module("support.http.worker", "PORT", environment=redis) as process:
+        async with serve_module("support.http.worker", "PORT", environment=redis) as process:
             assert await process.stop() == (-signal.SIGTERM, "")
 
     run(script(), 300)
-
-
-@pytest.mark.long
-def test_workers_that_cannot_begin_are_not_replaced(redis: Redis, tmp_path: Path) -> None:
-    # Each worker imports the program, which without a guard would start its own workers.
-    program = tmp_path / "program.py"
-    call = f"run_http({WORKER!r}, port={free_port()}, workers=2)"
-    program.write_text(f"from mcp_revisions import run_http\n{call}\n")
-    ran = subprocess.run(
-        [sys.executable, program], env={**environment(), **redis}, capture_output=True, timeout=300
-    )
-    assert ran.returncode == 1
-    assert re.search(rb"RuntimeError: worker \d+ ended with 1 before it could begin", ran.stderr)
 
 
 def dies_twice(lives: Path, own: Any, _numbers: object, _place: int) -> None:
@@ -465,12 +451,12 @@ def test_an_app_in_a_program_has_workers(tmp_path: Path) -> None:
     paths = {"PYTHONPATH": os.pathsep.join([environment()["PYTHONPATH"], str(tmp_path)])}
 
     async def script(command: str) -> None:
-        async with start_module(command, "PORT", environment=paths) as process:
+        async with serve_module(command, "PORT", environment=paths) as process:
             pids: set[int] = set()
             async with calling(process.port) as site:
                 while len(pids) < 2:
                     pids.add((await site.http.get("/pid", headers=ALONE)).json())
-            assert pids == children(process.process.pid)
+            assert pids == children(process.processes[0].pid)
             assert await process.stop() == (-signal.SIGTERM, "")
 
     commands = str(tmp_path / "app_alone.py"), "app_alone", "app_beside"
@@ -497,7 +483,8 @@ def test_a_program_whose_workers_cannot_import_the_app_says_what_to_write(tmp_pa
         with case(name):
             assert ran.returncode == 1
             assert re.search(why, ran.stderr), ran.stderr
-            assert "before it could begin" in ran.stderr
+            ended = r"RuntimeError: worker \d+ ended with 1 before it could begin"
+            assert re.search(ended, ran.stderr)
 
 
 class DyingProcess:
@@ -578,9 +565,9 @@ run_http(ours, port=int(sys.argv[1]))
 async def test_a_server_says_that_it_ends_and_what_fails_then(tmp_path: Path) -> None:
     program = tmp_path / "ending.py"
     program.write_text(ENDING)
-    async with start_module(str(program), "PORT") as process:
+    async with serve_module(str(program), "PORT") as process:
         async with calling(process.port) as site, working(site, "waits"):
-            process.process.terminate()
+            process.processes[0].terminate()
             while (answer := await site.http.get("/ready")).status_code == 200:
                 await asyncio.sleep(0.01)
             assert (answer.status_code, answer.json()["status"]) == (503, "closing")

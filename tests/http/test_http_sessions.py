@@ -7,14 +7,7 @@ from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import outcome, serving, text_in
 from support.revisions import HANDSHAKE, OLD, STATELESS
-from support.sessions.talking import (
-    INITIALIZED,
-    hello,
-    pkg,
-    request,
-    tools,
-    whose,
-)
+from support.sessions.talking import INITIALIZED, hello, pkg, request, tools, whose
 from support.tables import case
 
 STREAMABLE = HANDSHAKE[1:]
@@ -105,32 +98,3 @@ class TestEnding:
                 async with serving(ours(revision), sessions=False) as site:
                     fields = {"mcp-protocol-version": revision, "mcp-session-id": "x"}
                     assert (await site.http.delete(site.path, headers=fields)).status_code == 405
-
-
-class TestWithoutSessions:
-    async def test_each_request_is_served_by_itself(self) -> None:
-        for revision in STREAMABLE:
-            with case(revision):
-                async with serving(ours(revision), sessions=False) as site:
-                    fields = {"mcp-protocol-version": revision}
-                    begun = await site.post(hello(revision))
-                    assert begun.json()["result"]["protocolVersion"] == revision
-                    assert "mcp-session-id" not in begun.headers
-                    assert (await site.post(INITIALIZED, fields)).status_code == 202
-                    assert text_in(await site.post(request("tools/call", name="x"), fields)) == "x"
-                    async with site.stream(request("tools/call", name="log"), fields) as events:
-                        said = [event.message for event in await events.all()]
-                        assert [message.get("method") for message in said] == [
-                            "notifications/message"
-                        ] * 2 + [None]
-
-    async def test_the_client_cannot_be_asked(self) -> None:
-        async def ask(session: Session, params: CallToolRequestParams) -> str:
-            await session.list_roots()
-            return "asked"
-
-        async with serving(tools(OLD, ask), sessions=False) as site:
-            fields = {"mcp-protocol-version": OLD}
-            await site.post(hello(roots={}))
-            answer = await site.post(request("tools/call", name="x"), fields)
-            assert "error" in answer.json()

@@ -8,8 +8,8 @@ from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import EVENTS, outcome, serving, text_in
 from support.json_types import JsonObject
-from support.revisions import HANDSHAKE, OLD, STATELESS
-from support.sessions.talking import INITIALIZED, META, hello, models, notification, pkg, tools
+from support.revisions import HANDSHAKE, OLD
+from support.sessions.talking import INITIALIZED, hello, models, notification, tools
 from support.tables import case
 
 STREAMABLE = HANDSHAKE[1:]
@@ -81,22 +81,6 @@ async def test_notifications_precede_answer_that_ends_stream() -> None:
                     ]
                     assert said[-1]["id"] == 4
                     assert await events.event() is None
-
-
-async def test_a_question_of_the_server_goes_out_on_the_stream_of_its_request() -> None:
-    for revision in STREAMABLE:
-        with case(revision):
-            async with serving(ours(revision)) as site:
-                session = await site.initialize(revision, sampling={})
-                async with session.get() as standing, session.calling("asks") as events:
-                    asked = await events.take()
-                    assert asked["method"] == "sampling/createMessage"
-                    answer = {"jsonrpc": "2.0", "id": asked["id"], "result": SAMPLED}
-                    response = await session.post(answer)
-                    assert (response.status_code, response.content) == (202, b"")
-                    result = (await events.take())["result"]
-                    assert result["content"][0]["text"] == "yes"
-                    assert await standing.is_silent()
 
 
 async def test_an_error_of_the_client_ends_the_wait_for_its_answer() -> None:
@@ -219,21 +203,6 @@ async def test_HS09_nothing_is_told_before_the_client_is_ready() -> None:
 
 
 class TestCancelling:
-    async def test_a_cancelled_request_ends_as_a_stream_without_an_answer(self) -> None:
-        for revision in STREAMABLE:
-            with case(revision):
-                call = Tools()
-                async with serving(ours(revision, call)) as site:
-                    session = await site.initialize(revision)
-                    asking = asyncio.create_task(session.call("waits", "r"))
-                    await call.begun.wait()
-                    stop = notification("notifications/cancelled", requestId="r")
-                    assert (await session.post(stop)).status_code == 202
-                    answer = await asking
-                    assert answer.status_code == 200
-                    assert "result" not in answer.text
-                    assert call.ended == ["cancelled"]
-
     async def test_a_cancelled_stream_ends(self) -> None:
         call = Tools()
         async with serving(ours(OLD, call)) as site:
@@ -276,16 +245,6 @@ class TestKeepingAlive:
                 await server.tools_list_changed()
                 assert (await events.take())["method"] == CHANGED
 
-    async def test_a_silent_listen_stream_is_too(self) -> None:
-        server = tools(STATELESS, Tools(), SENDS={CHANGED})
-        async with (
-            serving(server, keep_alive=0.02) as site,
-            site.listening(toolsListChanged=True) as events,
-        ):
-            await events.comment()
-            await server.tools_list_changed()
-            assert (await events.take())["method"] == CHANGED
-
 
 class TestPriming:
     async def test_in_2025_11_25_a_stream_begins_with_an_id_and_a_time_to_come_back(self) -> None:
@@ -320,16 +279,6 @@ class TestPriming:
                         first = await events.event()
                         assert first is not None
                         assert first.message["method"] == CHANGED
-
-    async def test_in_2026_07_28_events_have_no_ids(self) -> None:
-        call = Tools()
-        call.go.set()
-        async with serving(tools(STATELESS, call), pkg.REVISIONS) as site:
-            meta = {**PROGRESS["_meta"], **META}
-            async with site.modern_stream("tools/call", meta=meta, name="steps") as events:
-                seen = await events.all()
-            assert len(seen) == 3
-            assert all(event.id is None and event.retry is None for event in seen)
 
 
 @pytest.mark.shows("S1-32")

@@ -7,22 +7,12 @@ import asyncio
 from typing import Any
 
 from mcp_revisions.v2025_11_25 import Session
-from mcp_revisions.v2025_11_25.models import (
-    CallToolRequestParams,
-    PaginatedRequestParams,
-)
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams, PaginatedRequestParams
 from support.http.fire import until, wait_until_idle
 from support.http.serving import Site, outcome, serving
 from support.json_types import JsonObject
 from support.revisions import STATELESS
-from support.sessions.talking import (
-    CAPABILITIES,
-    META,
-    models,
-    pkg,
-    tools,
-    whose,
-)
+from support.sessions.talking import CAPABILITIES, META, models, pkg, tools, whose
 
 SCHEMA = {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
 ASKING: JsonObject = {**META, CAPABILITIES: {"elicitation": {"form": {}}}}
@@ -110,18 +100,6 @@ class Failing:
             return list_with_header()
 
         return listing(on_list_tools)
-
-
-async def test_list_whose_cursor_does_not_advance_is_asked_for_twice() -> None:
-    asked: list[str | None] = []
-
-    async def on_list_tools(self: object, session: Session, params: PaginatedRequestParams) -> Any:
-        asked.append(params.cursor)
-        return list_with_header().model_copy(update={"next_cursor": "again"})
-
-    async with serving(listing(on_list_tools)) as site:
-        assert await lying(site) == REFUSED
-    assert asked == [None, "again"]
 
 
 async def test_a_list_that_failed_once_is_asked_for_again_with_the_next_call() -> None:

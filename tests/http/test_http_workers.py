@@ -16,10 +16,10 @@ from support.http.serving import (
     calling,
     outcome,
     run_app,
-    start_module,
     text_in,
 )
 from support.json_types import JsonObject
+from support.peers.http_peers import serve_module
 from support.revisions import STATELESS
 from support.sessions.talking import content_of, models, request, run, tools
 
@@ -44,7 +44,7 @@ def test_two_workers_share_the_requests_of_the_stateless_era() -> None:
     arguments = ["uvicorn", WORKER, "--port", "PORT", "--workers", "2"]
 
     async def script() -> None:
-        async with start_module(*arguments) as process, calling(process.port) as site:
+        async with serve_module(*arguments) as process, calling(process.port) as site:
             pids: set[str] = set()
             while len(pids) < 2:
                 pids |= set(await asyncio.gather(*(pid_of(site) for _ in range(8))))
@@ -81,8 +81,8 @@ def test_two_processes_that_share_an_engine_serve_one_session() -> None:
 
     async def two_processes(environment: dict[str, str]) -> None:
         async with (
-            start_module(*arguments, environment=environment) as one,
-            start_module(*arguments, environment=environment) as two,
+            serve_module(*arguments, environment=environment) as one,
+            serve_module(*arguments, environment=environment) as two,
             calling(one.port) as here,
             calling(two.port) as there,
         ):

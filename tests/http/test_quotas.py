@@ -76,35 +76,18 @@ class TestRequests:
             waiting.go.set()
             assert [text_in(await task) for task in calls] == ["wait"] * 2
 
-    async def test_principal_with_too_many_stateless_calls_is_refused_alone(self) -> None:
+    async def test_answers_and_cancellations_need_no_place(self) -> None:
         waiting = Waiting()
-        async with serve(STATELESS, waiting, max_requests=4, max_requests_per_principal=2) as site:
-
-            async def call(who: JsonObject, name: str) -> Any:
-                return await site.modern("tools/call", name=name, headers=who)
-
-            calls = [asyncio.create_task(call(ADA, "wait")) for _ in range(2)]
-            await waiting.all_wait(2)
-            check_refused(await call(ADA, "x"), "max_requests_per_principal")
-            assert text_in(await call(BEN, "x")) == "x"
-            calls += [asyncio.create_task(call(BEN, "wait")) for _ in range(2)]
-            await waiting.all_wait(4)
-            # The limit in all applies, too; that of the principal is named first.
-            check_refused(await call(BEN, "x"), "max_requests_per_principal")
-            waiting.go.set()
-            assert [text_in(await task) for task in calls] == ["wait"] * 4
-            assert text_in(await call(ADA, "x")) == "x"
-
-    async def test_total_limit_applies_to_all_callers(self) -> None:
-        waiting = Waiting()
-        async with serve(STATELESS, waiting, max_requests=1, max_requests_per_principal=9) as site:
-            call = asyncio.create_task(site.modern("tools/call", name="wait", headers=ADA))
+        server = tools(OLD, waiting.call, on_cancelled=ignore)
+        async with serve(server, max_requests=1) as site:
+            session = await site.initialize(headers=ADA)
+            call = asyncio.create_task(session.call("wait"))
             await waiting.all_wait(1)
-            full = await site.modern("tools/call", name="x", headers=BEN)
-            assert (full.status_code, int(full.headers["retry-after"])) == (503, 1)
-            assert full.json()["error"]["message"] == "Too many requests at once; see max_requests"
-            waiting.go.set()
-            assert text_in(await call) == "wait"
+            answer: JsonObject = {"jsonrpc": "2.0", "id": 7, "result": {}}
+            for message in (answer, notification("notifications/cancelled", requestId=1)):
+                with case(message):
+                    assert (await session.post(message)).status_code == 202
+            assert (await call).status_code == 200
 
     async def test_clients_without_tokens_share_the_limit_in_all(self) -> None:
         waiting = Waiting()
@@ -305,16 +288,6 @@ class TestStreams:
             assert (requests.used, dict(requests._used_by)) == (0, {})
         assert (requests.used, dict(requests._used_by)) == (0, {})
 
-    async def test_streams_of_the_first_transport_are_limited_for_each_principal(self) -> None:
-        async with (
-            serve(OLD, old_sse=True, max_streams_per_principal=1) as site,
-            site.get(ADA, "/sse") as first,
-            site.get(ADA, "/sse") as second,
-            site.get(BEN, "/sse") as third,
-        ):
-            found = [stream.response.status_code for stream in (first, second, third)]
-            assert found == [200, 429, 200]
-
 
 class TestEvents:
     async def test_events_of_one_principal_leave_those_of_others(self) -> None:
@@ -359,20 +332,6 @@ async def first_event(session: Any) -> str:
 
 
 class TestQuota:
-    def test_owner_has_a_quarter_unless_something_else_is_said(self) -> None:
-        rows: list[tuple[JsonObject, int]] = [
-            ({"most": 100}, 25),
-            ({"most": 5}, 2),
-            ({"most": 1}, 1),
-            ({"most": 100, "at_least": 40}, 40),
-            ({"most": 100, "share": 7, "at_least": 40}, 7),
-        ]
-        for chosen, share in rows:
-            with case(chosen):
-                quota = Quota(**chosen)
-                assert list(quota.excesses("ada", share)) == []
-                assert next(iter(quota.excesses("ada", share + 1))) == ("ada", 1)
-
     def test_limits_that_would_break_are_told_with_the_excess(self) -> None:
         quota = Quota(10, 6)
         quota.take("ada", 5)

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import sys
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -27,6 +28,7 @@ def theirs() -> Command:
     return ("node", PROGRAMS / "apps_server.mjs", node_modules())
 
 
+@cache
 def host_view(server: Command, mode: str, *, is_host: bool = True) -> Any:
     """Return the view of the SDK's host."""
     host = ("node", PROGRAMS / "apps_host.mjs", node_modules(), mode, str(is_host).lower())

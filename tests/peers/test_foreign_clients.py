@@ -1,4 +1,7 @@
-"""Clients that others wrote, as processes, against a server made of our stubs."""
+"""Clients that others wrote, as processes, against a server made of our stubs.
+
+`test_http_foreign_clients.py` has server classes of one revision that speak others.
+"""
 
 import sys
 
@@ -8,14 +11,13 @@ from support.peers.http_peers import with_packages
 from support.peers.places import PROGRAMS
 from support.peers.spoken import GENERATION_1, GENERATION_2, NEWEST
 from support.peers.visits import Peers
-from support.revisions import ERAS
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("foreign clients")]
 
 
-def check(peers: Peers, client: str, revision: str, *arguments: str) -> None:
+def check(peers: Peers, client: str, revision: str) -> None:
     done = everything.rows(client, revision, over_http=False)
-    server = (*with_packages(), sys.executable, PROGRAMS / "our_server.py", *arguments)
+    server = (*with_packages(), sys.executable, PROGRAMS / "our_server.py")
 
     async def visit() -> None:
         visitor = await peers.visitor(client)
@@ -45,17 +47,3 @@ def test_the_python_sdk_of_generation_1(peers: Peers, revision: str) -> None:
 @pytest.mark.parametrize("client", NEWEST)
 def test_clients_that_choose_the_revision(peers: Peers, client: str) -> None:
     check(peers, client, NEWEST[client])
-
-
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize("own", ERAS)
-@pytest.mark.parametrize("revision", GENERATION_2)
-def test_server_class_serves_python_sdk_2(peers: Peers, own: str, revision: str) -> None:
-    check(peers, "mcp 2", revision, "--as", own)
-
-
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize("own", ERAS)
-@pytest.mark.parametrize("revision", GENERATION_1)
-def test_server_class_serves_python_sdk_1(peers: Peers, own: str, revision: str) -> None:
-    check(peers, "mcp 1", revision, "--as", own)

@@ -12,7 +12,7 @@ from support.peers.http_wire import Wire, wire_to
 from support.peers.places import PROGRAMS, Command, python_with
 from support.peers.spoken import GENERATION_1, GENERATION_2
 from support.peers.visits import Peers
-from support.revisions import ERAS, REVISIONS, STATELESS
+from support.revisions import ERAS, REVISIONS
 
 NAMES: Final = ["ask", "change", "count", "echo", "log", "roots", "sample", "sleep"]
 
@@ -119,8 +119,8 @@ def features_of(revision: str, own: str, *without: str) -> list[str]:
     return [feature for feature in SEEN if feature not in missing]
 
 
-# Each revision by its own class, and by one class that translates.
-PAIRS: Final = [(revision, own) for revision in GENERATION_1 for own in (revision, STATELESS)]
+# Each revision by its own class, and by classes that translate.
+PAIRS: Final = [(revision, own) for revision in GENERATION_1 for own in sorted({revision, *ERAS})]
 PYTHON: Final = {"generation 1": generation_1, "generation 2": generation_2}
 
 

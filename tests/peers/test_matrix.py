@@ -1,35 +1,23 @@
-"""The table of surviving features between revisions is what real processes show."""
+"""The table of surviving features between revisions is what clients and servers show."""
 
 import asyncio
 from collections.abc import Mapping
 
 import pytest
-from support import tables
 from support.peers import matrix
-from support.peers.matrix import KINDS, PAGE, PAIRS, REVISIONS, Kind, Run
+from support.peers.matrix import KINDS, PAGE, Kind, Run
 
 RUN = "run: PYTHONPATH=tests python -m support.peers.matrix"
-
-pytestmark = [pytest.mark.long, pytest.mark.xdist_group("matrix")]
 
 
 @pytest.fixture(scope="module")
 def matrix_runs() -> Mapping[Kind, list[Run]]:
-    pairs = [
-        (server, client)
-        for server in tables.some(REVISIONS, 2, "servers")
-        for client in tables.some(REVISIONS, 1, f"clients of {server}")
-    ]
-    return asyncio.run(matrix.all_runs(pairs))
+    return asyncio.run(matrix.all_runs())
 
 
 def test_the_page_shows_what_was_found(matrix_runs: Mapping[Kind, list[Run]]) -> None:
     page = PAGE.read_text(encoding="utf-8")
-    seen, shown = matrix.cells(matrix_runs), matrix.cells_of(page)
-    assert seen == {place: shown.get(place) for place in seen}, RUN
-    assert matrix.losses(matrix_runs) <= set(page.splitlines()), RUN
-    if len(matrix_runs["server"]) == len(PAIRS):
-        assert matrix.page_with(matrix.tables(matrix_runs)) == page, RUN
+    assert matrix.page_with(matrix.tables(matrix_runs)) == page, RUN
 
 
 def test_features_survive_within_revision_and_upwards(

@@ -1,6 +1,7 @@
 """One side of a connection without input or output: messages in, events out."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -12,12 +13,12 @@ from mcp_protogen.runtime.core.errors import (
     McpError,
     MethodNotFound,
 )
-from mcp_protogen.runtime.core.spec import Role, Rules
+from mcp_protogen.runtime.core.spec import NotificationSpec, Role, Rules
 from mcp_protogen.runtime.messages.codec import Error, Notification, Request, Result
 from mcp_protogen.runtime.messages.method_table import MethodTable
+from mcp_revisions.v2025_11_25 import methods
+from mcp_revisions.v2025_11_25 import models as m
 from support.json_types import Json, JsonObject
-from support.runtime.mini import methods
-from support.runtime.mini import models as m
 from support.runtime.receiving import take_events
 from support.tables import case
 
@@ -28,11 +29,13 @@ DECLARED: dict[Role, JsonObject] = {
 PARAMS = m.CallToolRequestParams(name="x")
 
 
-def client(**options: Any) -> Connection:
+def client(
+    notifications: Mapping[str, NotificationSpec[Any]] = methods.NOTIFICATIONS, **options: Any
+) -> Connection:
     table = MethodTable(
         "x",
         requests=methods.REQUESTS,
-        notifications=methods.NOTIFICATIONS,
+        notifications=notifications,
         errors=methods.ERRORS,
         rules=Rules(**options),
     )
@@ -74,7 +77,7 @@ class TestCalls:
             connection.request(methods.CALL_TOOL, PARAMS)
 
     def test_a_request_ends_without_a_message_where_the_revision_has_no_cancellation(self) -> None:
-        connection = client()
+        connection = client(notifications={})
         id, _ = connection.request(methods.CALL_TOOL, PARAMS)
         assert connection.cancel(id, "enough") is None
         assert not connection.awaits_answer_to(id)

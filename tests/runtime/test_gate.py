@@ -13,17 +13,19 @@ from mcp_protogen.runtime.core.spec import (
 )
 from mcp_protogen.runtime.rules import capabilities as gate
 from mcp_protogen.runtime.rules.lifecycle import check
+from mcp_revisions.v2025_11_25 import capabilities as c
+from mcp_revisions.v2025_11_25 import methods
+from mcp_revisions.v2025_11_25 import models as m
 from support.json_types import Json, JsonObject
-from support.runtime.mini import capabilities as c
-from support.runtime.mini import methods
-from support.runtime.mini import models as m
 from support.tables import case
 
 NOTHING: dict[Role, JsonObject] = {"client": {}, "server": {}}
 MESSAGE = m.CreateMessageRequestParams(max_tokens=1, messages=[])
 WITH_TOOLS = m.CreateMessageRequestParams(max_tokens=1, messages=[], tools=[])
-FORM = m.ElicitRequestFormParams(message="m", requested_schema={})
-URL = m.ElicitRequestURLParams(message="m", url="u")
+FORM = m.ElicitRequestFormParams(
+    message="m", requested_schema=m.ElicitRequestFormParamsRequestedSchema(properties={})
+)
+URL = m.ElicitRequestURLParams(message="m", url="u", elicitation_id="e")
 
 
 def client(**capabilities: Any) -> dict[Role, JsonObject]:

@@ -9,10 +9,10 @@ from mcp_protogen.runtime.core.errors import LocalError
 from mcp_protogen.runtime.core.spec import Phase, Role
 from mcp_protogen.runtime.messages.method_table import MethodTable
 from mcp_protogen.runtime.rules.lifecycle import MAY_PASS, State
+from mcp_revisions.v2025_11_25 import methods
+from mcp_revisions.v2025_11_25 import models as m
 from support import tables
 from support.json_types import JsonObject
-from support.runtime.mini import methods
-from support.runtime.mini import models as m
 
 PHASES: tuple[Phase, ...] = ("any", "before_ready", "ready")
 ROLES: tuple[Role, ...] = ("client", "server")

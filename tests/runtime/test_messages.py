@@ -18,9 +18,11 @@ from mcp_protogen.runtime.core.spec import AnyRequest, RequestSpec, Role, Rules
 from mcp_protogen.runtime.messages import jsonrpc, reading
 from mcp_protogen.runtime.messages.codec import Error, Notification, Request, Result
 from mcp_protogen.runtime.messages.method_table import MethodTable
+from mcp_revisions.v2025_11_25 import methods
+from mcp_revisions.v2025_11_25 import models as m
+from mcp_revisions.v2026_07_28 import methods as stateless
+from mcp_revisions.v2026_07_28.models import InputRequiredResult
 from support.json_types import Json
-from support.runtime.mini import methods
-from support.runtime.mini import models as m
 from support.tables import case
 
 TABLE = methods.TABLE
@@ -39,7 +41,7 @@ def result(value: object, id: Any = 1) -> bytes:
 def pending(id: RequestId) -> AnyRequest | None:
     open_requests: dict[RequestId, AnyRequest] = {
         1: methods.CALL_TOOL,
-        2: methods.READ_RESOURCE,
+        2: stateless.READ_RESOURCE,
         "1": methods.LIST_TOOLS,
     }
     return open_requests.get(id)
@@ -135,6 +137,7 @@ class TestReadingAnswers:
 
     def test_an_alternative_is_known_by_a_member_only_it_requires(self) -> None:
         task = {"taskId": "t", "status": "working", "ttl": None}
+        task |= {"createdAt": "now", "lastUpdatedAt": "now"}
         found = TABLE.parse(result({"task": task}), sender="server", pending=pending)
         assert isinstance(found, Result)
         assert type(found.value) is m.CreateTaskResult
@@ -143,11 +146,11 @@ class TestReadingAnswers:
         wire = {"resultType": "input_required", "requestState": "s"}
         found = TABLE.parse(result(wire, 2), sender="server", pending=pending)
         assert isinstance(found, Result)
-        assert type(found.value) is m.InputRequiredResult
+        assert type(found.value) is InputRequiredResult
         wire = {"resultType": "complete", "requestState": "s"}
         with pytest.raises(InvalidAnswer) as caught:
             TABLE.parse(result(wire, 2), sender="server", pending=pending)
-        assert caught.value.problems == (("/result/contents", "Field required"),)
+        assert ("/result/contents", "Field required") in caught.value.problems
 
     def test_the_plain_answer_takes_what_is_no_alternative(self) -> None:
         found = TABLE.parse(result({"content": [TEXT]}), sender="server", pending=pending)
@@ -157,10 +160,9 @@ class TestReadingAnswers:
     def test_chosen_alternative_is_checked_by_its_own_schema(self) -> None:
         with pytest.raises(InvalidAnswer) as caught:
             TABLE.parse_answer(result({"task": {"taskId": "t"}}), spec=methods.CALL_TOOL)
-        assert [pointer for pointer, _ in caught.value.problems] == [
-            "/result/task/status",
-            "/result/task/ttl",
-        ]
+        missing = ("createdAt", "lastUpdatedAt", "status", "ttl")
+        pointers = [pointer for pointer, _ in caught.value.problems]
+        assert pointers == [f"/result/task/{name}" for name in missing]
 
     def test_a_result_has_to_be_an_object(self) -> None:
         values: list[Json] = [None, [], "x", 1]
@@ -317,8 +319,11 @@ class TestWriting:
 
     def test_any_arm_of_union_params(self) -> None:
         for params in (
-            m.ElicitRequestFormParams(message="m", requested_schema={}),
-            m.ElicitRequestURLParams(message="m", url="u"),
+            m.ElicitRequestFormParams(
+                message="m",
+                requested_schema=m.ElicitRequestFormParamsRequestedSchema(properties={}),
+            ),
+            m.ElicitRequestURLParams(message="m", url="u", elicitation_id="e"),
         ):
             data = TABLE.serialise_request(methods.ELICIT, 1, params)
             read = TABLE.parse_request(data, sender="server")

@@ -83,16 +83,8 @@ def test_cursor_that_leads_nowhere_ends_the_list(caplog: pytest.LogCaptureFixtur
         # A further page points to itself.
         ({None: Page([1, 2], "a"), "a": Page([3], "a")}, [1, 2, 3], 2),
         # The pages are a cycle.
-        (
-            {None: Page([1], "a"), "a": Page([2], "b"), "b": Page([1], "a")},
-            [1, 2],
-            3,
-        ),
-        (
-            {None: Page([1], "a"), "a": Page([2], "b"), "b": Page([3], "a")},
-            [1, 2, 3],
-            3,
-        ),
+        ({None: Page([1], "a"), "a": Page([2], "b"), "b": Page([1], "a")}, [1, 2], 3),
+        ({None: Page([1], "a"), "a": Page([2], "b"), "b": Page([3], "a")}, [1, 2, 3], 3),
         # Equal pages are fine as long as the cursor gets on.
         ({None: Page([1], "a"), "a": Page([1], "b"), "b": last}, [1, 1, 3, 4], 3),
     ]

@@ -5,9 +5,12 @@ from typing import Annotated, Any
 import pytest
 from mcp_protogen.runtime.core.models import WireModel, validator_of
 from mcp_protogen.runtime.core.models.validation_errors import problems
+from mcp_revisions.v2025_11_25 import models as m
+from mcp_revisions.v2026_07_28.models import InputRequiredResult
 from pydantic import AfterValidator, ValidationError
 from support.json_types import JsonObject
-from support.runtime.mini import models as m
+
+KINDS = "'text', 'image', 'audio', 'resource_link', 'resource'"
 
 
 def find_problems(expression: Any, value: object, prefix: str = "") -> list[tuple[str, str]]:
@@ -41,7 +44,7 @@ def test_tags_of_an_open_union_are_no_part_of_the_pointer() -> None:
         ({"type": "text", "text": 5}, ("/text", "Input should be a valid string")),
         ({"type": "text"}, ("/text", "Field required")),
         ({"text": "text"}, ("/type", "Field required")),
-        ({"type": 5}, ("/type", "Input should be one of 'text', 'image', 'resource_link'")),
+        ({"type": 5}, ("/type", f"Input should be one of {KINDS}")),
         (5, ("", "Input should be an object")),
         (
             {"type": "text", "text": "text", "annotations": {"priority": 2}},
@@ -60,7 +63,8 @@ def test_tags_of_a_closed_union_are_no_part_of_the_pointer() -> None:
         ({"type": "x"}, ("/ref/type", "Input should be one of 'ref/prompt', 'ref/resource'")),
         ({}, ("/ref/type", "Field required")),
     ]:
-        assert find_problems(m.CompleteRequestParams, {"ref": ref}) == [expected]
+        params = {"ref": ref, "argument": {"name": "a", "value": "b"}}
+        assert find_problems(m.CompleteRequestParams, params) == [expected]
 
 
 def test_arms_of_another_json_type_are_not_heard() -> None:
@@ -73,9 +77,11 @@ def test_arms_of_another_json_type_are_not_heard() -> None:
 
 
 def test_problem_of_all_alternatives_is_reported_once() -> None:
-    assert find_problems(m.ElicitRequestParams, {"mode": "form", "requestedSchema": {}}) == [
+    schema: JsonObject = {"type": "object", "properties": {}}
+    assert find_problems(m.ElicitRequestParams, {"mode": "form", "requestedSchema": schema}) == [
         ("/message", "Field required"),
         ("/mode", "Input should be 'url'"),
+        ("/elicitationId", "Field required"),
         ("/url", "Field required"),
     ]
 
@@ -117,7 +123,7 @@ def test_names_are_escaped() -> None:
 
 
 def test_a_rule_about_the_whole_object_points_at_the_object() -> None:
-    assert find_problems(m.InputRequiredResult, {"resultType": "input_required"}, "/result") == [
+    assert find_problems(InputRequiredResult, {"resultType": "input_required"}, "/result") == [
         ("/result", "At least one of inputRequests, requestState is required")
     ]
 

@@ -18,8 +18,8 @@ from mcp_protogen.runtime.messages.jsonrpc import Call, message_of
 from mcp_protogen.runtime.rpc.endpoint import Endpoint
 from mcp_protogen.runtime.rpc.jobs import Job
 from mcp_protogen.runtime.rpc.null_sink import NullSink
-from support.runtime.mini import methods
-from support.runtime.mini import models as m
+from mcp_revisions.v2025_11_25 import methods
+from mcp_revisions.v2025_11_25 import models as m
 
 BUSY = -32603
 

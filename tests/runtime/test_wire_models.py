@@ -8,15 +8,37 @@ from types import ModuleType
 from typing import Annotated, Any, Literal, Self
 
 import pytest
-from mcp_protogen.runtime.core.models import OpenUnion, UnknownContent, WireModel, validator_of
+from mcp_protogen.runtime.core.models import (
+    Integer,
+    Nullable,
+    OpenUnion,
+    UnknownContent,
+    WireModel,
+    validator_of,
+)
 from mcp_protogen.runtime.core.models.added_members import narrow_to
 from mcp_protogen.runtime.core.models.base import has_failed, text_of
+from mcp_revisions.v2025_11_25 import models as m
+from mcp_revisions.v2026_07_28 import models as stateless
 from pydantic import BaseModel, Field, ValidationError, model_validator
 from support.json_types import Json, JsonObject
-from support.runtime.mini import models as m
 from support.tables import case
 
 TEXT = {"type": "text", "text": "a"}
+TASK: JsonObject = {
+    "taskId": "1",
+    "status": "working",
+    "ttl": None,
+    "createdAt": "2025-11-25T00:00:00Z",
+    "lastUpdatedAt": "2025-11-25T00:00:00Z",
+}
+
+
+class Open(WireModel):
+    expires: Annotated[Integer | None, Nullable] = None
+    extra: Any = None
+    kind: str
+    size: Annotated[Integer | None, Field(ge=0)] = None
 
 
 def write_both_ways(model: WireModel) -> Any:
@@ -45,7 +67,7 @@ class TestConstants:
     def test_may_be_given_by_either_name_without_leaving_a_second_member(self) -> None:
         for name in ("result_type", "resultType"):
             members: JsonObject = {name: "input_required", "request_state": "s"}
-            result = m.InputRequiredResult(**members)
+            result = stateless.InputRequiredResult(**members)
             assert write_both_ways(result) == {"resultType": "input_required", "requestState": "s"}
 
     def test_survive_unchecked_construction(self) -> None:
@@ -53,7 +75,8 @@ class TestConstants:
         assert write_both_ways(m.TextContent.model_construct({"text"}, text="a")) == TEXT
 
     def test_an_optional_literal_is_not_a_constant(self) -> None:
-        params: JsonObject = {"message": "m", "requestedSchema": {}}
+        schema: JsonObject = {"type": "object", "properties": {}}
+        params: JsonObject = {"message": "m", "requestedSchema": schema}
         assert write_both_ways(m.ElicitRequestFormParams.from_wire(params)) == params
 
 
@@ -87,32 +110,25 @@ class TestNullAndAbsent:
     def test_null_and_absent_stay_apart_where_null_is_allowed(self) -> None:
         for member in ["expires", "extra"]:
             with case(member):
-                absent: JsonObject = {"contents": [], "resultType": "complete"}
-                null = {**absent, member: None}
-                assert write_both_ways(m.ReadResourceResult.from_wire(absent)) == absent
-                assert write_both_ways(m.ReadResourceResult.from_wire(null)) == null
-                assert (
-                    write_both_ways(m.ReadResourceResult(contents=[], result_type="complete"))
-                    == absent
-                )
-                by_name: JsonObject = {member: None}
-                given = m.ReadResourceResult(contents=[], result_type="complete", **by_name)
-                assert write_both_ways(given) == null
+                null: JsonObject = {"kind": "x", member: None}
+                assert write_both_ways(Open.from_wire({"kind": "x"})) == {"kind": "x"}
+                assert write_both_ways(Open.from_wire(null)) == null
+                assert write_both_ways(Open(kind="x")) == {"kind": "x"}
+                assert write_both_ways(Open(**null)) == null
 
     def test_members_that_are_absent_stay_so_in_a_model_of_the_base_class(self) -> None:
-        class Extended(m.ReadResourceResult):
+        class Extended(Open):
             later: int | None = None
 
-        wire: JsonObject = {"contents": [], "resultType": "complete", "later": 1}
-        narrowed = narrow_to(Extended.from_wire(wire), (m.ReadResourceResult,))
-        assert type(narrowed) is m.ReadResourceResult
+        wire: JsonObject = {"kind": "x", "later": 1}
+        narrowed = narrow_to(Extended.from_wire(wire), (Open,))
+        assert type(narrowed) is Open
         assert write_both_ways(narrowed) == wire
 
     def test_a_required_member_may_be_nullable(self) -> None:
-        task = {"taskId": "1", "status": "working", "ttl": None}
-        assert write_both_ways(m.Task.from_wire(task)) == task
+        assert write_both_ways(m.Task.from_wire(TASK)) == TASK
         with pytest.raises(ValidationError, match="ttl"):
-            m.Task.from_wire({"taskId": "1", "status": "working"})
+            m.Task.from_wire({name: value for name, value in TASK.items() if name != "ttl"})
 
     def test_undeclared_members_keep_null(self) -> None:
         wire: JsonObject = {"content": [], "later": None, "deep": {"a": [None]}}
@@ -126,9 +142,9 @@ class TestNullAndAbsent:
         assert json.loads(record.model_dump_json()) == {"result": {"content": [TEXT]}}
 
     def test_a_dump_may_ask_for_unset_members(self) -> None:
-        assert m.Task(task_id="1", status="working", ttl=None).model_dump(
-            exclude_unset=False, by_alias=False
-        ) == {"task_id": "1", "status": "working", "ttl": None}
+        assert m.Annotations(priority=1).model_dump(exclude_unset=False, by_alias=False) == {
+            "priority": 1
+        }
 
 
 class TestNames:
@@ -232,10 +248,9 @@ class TestIntegerAndNumber:
                 ]
 
     def test_bounds_apply_to_both(self) -> None:
-        task = {"taskId": "1", "status": "working", "ttl": 1}
-        assert m.Task.from_wire({**task, "pollInterval": 0.0}).poll_interval == 0
+        assert Open.from_wire({"kind": "x", "size": 0.0}).size == 0
         with pytest.raises(ValidationError, match="greater than or equal to 0"):
-            m.Task.from_wire({**task, "pollInterval": -1})
+            Open.from_wire({"kind": "x", "size": -1})
 
     def test_arms_of_a_union_of_scalars_are_kept_apart(self) -> None:
         content: JsonObject = {"i": 3, "f": 2.5, "b": True, "s": "x", "l": ["x"]}
@@ -319,29 +334,30 @@ class TestOpenUnion:
 
     def test_a_closed_union_stays_closed(self) -> None:
         ref = {"type": "ref/prompt", "name": "n"}
-        assert write_both_ways(m.CompleteRequestParams.from_wire({"ref": ref})) == {"ref": ref}
+        params: JsonObject = {"ref": ref, "argument": {"name": "a", "value": "b"}}
+        assert write_both_ways(m.CompleteRequestParams.from_wire(params)) == params
         with pytest.raises(ValidationError):
-            m.CompleteRequestParams.from_wire({"ref": {**ref, "type": "ref/other"}})
+            m.CompleteRequestParams.from_wire({**params, "ref": {**ref, "type": "ref/other"}})
 
 
 class TestAnyOfRequired:
     def test_refuses_an_object_without_any(self) -> None:
         with pytest.raises(ValidationError, match="inputRequests, requestState"):
-            m.InputRequiredResult.from_wire({"resultType": "input_required"})
+            stateless.InputRequiredResult.from_wire({"resultType": "input_required"})
         with pytest.raises(ValidationError, match="inputRequests, requestState"):
-            m.InputRequiredResult()
+            stateless.InputRequiredResult()
         with pytest.raises(ValidationError, match="inputRequests, requestState"):
-            m.InputRequiredResult(request_state=None)
+            stateless.InputRequiredResult(request_state=None)
 
     def test_takes_an_object_with_one(self) -> None:
         values: list[JsonObject] = [{"inputRequests": {}}, {"requestState": ""}]
         for member in values:
             with case(member):
                 wire = {"resultType": "input_required", **member}
-                assert write_both_ways(m.InputRequiredResult.from_wire(wire)) == wire
+                assert write_both_ways(stateless.InputRequiredResult.from_wire(wire)) == wire
 
     def test_any_of_required_is_checked_on_assignment(self) -> None:
-        result = m.InputRequiredResult(request_state="a")
+        result = stateless.InputRequiredResult(request_state="a")
         result.request_state = "b"
         assert write_both_ways(result) == {"resultType": "input_required", "requestState": "b"}
 

@@ -8,16 +8,40 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp_protogen.runtime.core.errors import LocalError
 from mcp_protogen.runtime.core.models import WireModel
-from mcp_protogen.runtime.messages.writing import params_text, write_with_meta
+from mcp_protogen.runtime.core.spec import NotificationSpec
+from mcp_protogen.runtime.messages.method_table import MethodTable
+from mcp_protogen.runtime.messages.writing import write_with_meta
+from mcp_revisions.v2025_11_25 import methods
+from mcp_revisions.v2025_11_25 import models as m
+from mcp_revisions.v2026_07_28 import methods as stateless
+from mcp_revisions.v2026_07_28.models import (
+    GetPromptRequestParams,
+    ListToolsResult,
+    RequestMetaObject,
+    ResultMetaObject,
+)
 from pydantic_core import to_json
 from support.json_types import JsonObject
-from support.runtime.mini import methods
-from support.runtime.mini import models as m
-from support.runtime.mini import stateless as s
+from support.revisions import STATELESS
+from support.sessions.talking import CAPABILITIES, META, VERSION
 from support.tables import case
 
 TOKEN = b'"progressToken":5'
-USUAL: JsonObject = {"example/capabilities": {}, "example/version": "2030-01-01"}
+LOG_LEVEL = "io.modelcontextprotocol/logLevel"
+
+
+class PlainParams(WireModel):
+    """A class that declares no metadata."""
+
+    name: str | None = None
+
+
+PLAIN: NotificationSpec[PlainParams] = NotificationSpec(
+    "plain", senders=frozenset({"client"}), load_params=lambda: PlainParams, params_required=False
+)
+TABLE = MethodTable(
+    STATELESS, requests=stateless.REQUESTS, notifications={"plain": PLAIN}, errors={}
+)
 
 
 def params(data: bytes) -> Any:
@@ -25,26 +49,30 @@ def params(data: bytes) -> Any:
 
 
 def test_meta_is_written_unchanged_by_default() -> None:
-    data = s.TABLE.serialise_request(s.NAME, 1, s.NameParams(name="x"))
-    assert params(data) == {"name": "x", "_meta": USUAL}
+    data = TABLE.serialise_request(stateless.GET_PROMPT, 1, GetPromptRequestParams(name="x"))
+    assert params(data) == {"name": "x", "_meta": META}
 
 
 def test_members_take_the_place_of_metadata_that_the_caller_did_not_give() -> None:
-    data = s.TABLE.serialise_request(s.NAME, 1, s.NameParams(name="x"), meta=TOKEN)
+    data = TABLE.serialise_request(
+        stateless.GET_PROMPT, 1, GetPromptRequestParams(name="x"), meta=TOKEN
+    )
     assert params(data) == {"name": "x", "_meta": {"progressToken": 5}}
 
 
 def test_meta_of_caller_stays_except_for_shared_members() -> None:
-    meta = s.RequestMeta(level="debug", version="mine")
+    meta = RequestMetaObject(log_level="debug", protocol_version="mine")
     meta.__pydantic_extra__ = {"trace": "t"}
-    added = b'"example/version":"theirs","progressToken":5'
-    data = s.TABLE.serialise_request(s.NAME, 1, s.NameParams(name="x", meta=meta), meta=added)
+    added = b'"%b":"theirs","progressToken":5' % VERSION.encode()
+    data = TABLE.serialise_request(
+        stateless.GET_PROMPT, 1, GetPromptRequestParams(name="x", meta=meta), meta=added
+    )
     assert params(data) == {
         "name": "x",
         "_meta": {
-            "example/capabilities": {},
-            "example/version": "theirs",
-            "level": "debug",
+            CAPABILITIES: {},
+            VERSION: "theirs",
+            LOG_LEVEL: "debug",
             "progressToken": 5,
             "trace": "t",
         },
@@ -53,36 +81,41 @@ def test_meta_of_caller_stays_except_for_shared_members() -> None:
 
 def test_params_that_are_left_out_are_written_for_their_members() -> None:
     none: Any = None
-    data = s.TABLE.serialise_request(s.LIST, 1, none, meta=TOKEN)
+    data = TABLE.serialise_request(stateless.LIST_TOOLS, 1, none, meta=TOKEN)
     assert params(data) == {"_meta": {"progressToken": 5}}
-    data = s.TABLE.serialise_notification(s.PLAIN, none, meta=TOKEN)
+    data = TABLE.serialise_notification(PLAIN, none, meta=TOKEN)
     assert params(data) == {"_meta": {"progressToken": 5}}
-    assert "params" not in json.loads(s.TABLE.serialise_notification(s.PLAIN, none))
+    assert "params" not in json.loads(TABLE.serialise_notification(PLAIN, none))
 
 
 def test_params_that_are_left_out_are_filled_in_where_the_wire_needs_them() -> None:
     none: Any = None
-    assert params(s.TABLE.serialise_request(s.LIST, 1, none)) == {"_meta": USUAL}
+    assert params(TABLE.serialise_request(stateless.LIST_TOOLS, 1, none)) == {"_meta": META}
 
 
 def test_params_with_something_to_say_cannot_be_left_out() -> None:
     none: Any = None
     for meta in [None, TOKEN]:
-        with case(meta), pytest.raises(LocalError, match="name needs params"):
-            s.TABLE.serialise_request(s.NAME, 1, none, meta=meta)
+        with case(meta), pytest.raises(LocalError, match="prompts/get needs params"):
+            TABLE.serialise_request(stateless.GET_PROMPT, 1, none, meta=meta)
 
 
 def test_results_and_notifications_take_members_too() -> None:
-    data = s.TABLE.serialise_result(s.LIST, 1, s.ListResult(items=[], meta={"a": 1}), meta=TOKEN)
+    data = TABLE.serialise_result(
+        stateless.LIST_TOOLS,
+        1,
+        ListToolsResult(tools=[], meta=ResultMetaObject.from_wire({"a": 1})),
+        meta=TOKEN,
+    )
     assert json.loads(data)["result"]["_meta"] == {"a": 1, "progressToken": 5}
-    data = s.TABLE.serialise_notification(s.PLAIN, s.PlainParams(name="x"), meta=TOKEN)
+    data = TABLE.serialise_notification(PLAIN, PlainParams(name="x"), meta=TOKEN)
     assert params(data) == {"name": "x", "_meta": {"progressToken": 5}}
 
 
 def test_unserialisable_meta_is_local_error() -> None:
-    result = s.ListResult(items=[], meta={"a": object()})
-    with pytest.raises(LocalError, match="list cannot be JSON"):
-        s.TABLE.serialise_result(s.LIST, 1, result, meta=TOKEN)
+    result = ListToolsResult(tools=[], meta=ResultMetaObject.from_wire({"a": object()}))
+    with pytest.raises(LocalError, match="tools/list cannot be JSON"):
+        TABLE.serialise_result(stateless.LIST_TOOLS, 1, result, meta=TOKEN)
 
 
 VALUES = st.recursive(
@@ -113,8 +146,8 @@ def test_an_object_of_free_metadata_gets_the_members(
 def test_an_object_of_declared_metadata_gets_the_members(
     added: JsonObject, undeclared: JsonObject, trace: Any
 ) -> None:
-    wire: JsonObject = {"name": "x", "_meta": {**USUAL, "trace": trace}, **undeclared}
-    agree(s.NameParams.from_wire(wire), added)
+    wire: JsonObject = {"name": "x", "_meta": {**META, "trace": trace}, **undeclared}
+    agree(GetPromptRequestParams.from_wire(wire), added)
 
 
 @given(added=OBJECTS, undeclared=UNDECLARED, meta=st.none() | OBJECTS)
@@ -122,11 +155,11 @@ def test_a_class_without_metadata_gets_the_members(
     added: JsonObject, undeclared: JsonObject, meta: Any
 ) -> None:
     wire: JsonObject = {**undeclared, **({} if meta is None else {"_meta": meta})}
-    agree(s.PlainParams.from_wire(wire), added)
+    agree(PlainParams.from_wire(wire), added)
 
 
 @given(added=OBJECTS)
 def test_an_object_without_members_gets_them(added: JsonObject) -> None:
     agree(m.EmptyResult(), added)
-    text = params_text(methods.PING, None, to_json(added)[1:-1])
-    assert text is not None and json.loads(text) == {"_meta": added}
+    data = methods.TABLE.serialise_request(methods.PING, 1, None, meta=to_json(added)[1:-1])
+    assert params(data) == {"_meta": added}

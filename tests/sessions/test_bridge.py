@@ -6,11 +6,7 @@ from typing import Any
 import pytest
 from mcp_protogen.runtime.rules.task_kinds import TASKS_EXTENSION
 from mcp_revisions.v2025_11_25 import Session
-from mcp_revisions.v2025_11_25.models import (
-    CallToolRequestParams,
-    ElicitRequestParams,
-    PaginatedRequestParams,
-)
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams, PaginatedRequestParams
 from support.json_types import JsonObject
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.bridging import (
@@ -29,7 +25,6 @@ from support.sessions.talking import (
     META,
     Accepting,
     Hand,
-    call_params,
     client,
     content_of,
     discover_result,
@@ -53,7 +48,6 @@ from support.sessions.wiretap import (
     UPDATED,
     Wire,
     agree,
-    m,
     new,
     over,
     result,
@@ -187,38 +181,6 @@ def noting(told: list[Any], member: str) -> Any:
 
 
 @pytest.mark.parametrize(("own", "revision"), PAIRS)
-async def test_progress_log_entries_and_cancellation_get_through(own: str, revision: str) -> None:
-    seen: list[object] = []
-    told: list[object] = []
-
-    async def call(session: Session, params: CallToolRequestParams) -> str:
-        await session.progress(1, 2, "half")
-        await session.progress(2, 2)
-        await session.log("debug", "hidden")
-        await session.log("warning", "shown")
-        try:
-            return str(await asyncio.Event().wait())
-        finally:
-            told.append("stopped")
-
-    ours = client(revision, on_logging_message=noting(told, "data"))
-    async with through(ours, tools(own, call, SENDS=frozenset({LOG}))):
-        params = call_params(revision, "x")
-        if revision == STATELESS:
-            meta = new.RequestMetaObject(log_level="warning")
-            params = params.model_copy(update={"meta": meta})
-        else:
-            await ours.set_level("warning")
-        calling = asyncio.create_task(
-            ours.request(ours.TABLE.requests["tools/call"], params, on_progress=seen.append)
-        )
-        await until(lambda: len(told) == 1)
-        calling.cancel()
-        await until(lambda: len(told) == 2)
-    assert (seen, told) == ([(1, 2, "half"), (2, 2, None)], ["shown", "stopped"])
-
-
-@pytest.mark.parametrize(("own", "revision"), PAIRS)
 async def test_changes_get_through_to_whoever_wants_to_know(own: str, revision: str) -> None:
     told: list[object] = []
     handled = {"on_resource_updated": "uri", "on_tool_list_changed": ""}
@@ -247,35 +209,6 @@ async def test_changes_get_through_to_whoever_wants_to_know(own: str, revision: 
     assert told == ["a", "changed"]
 
 
-@pytest.mark.parametrize(("own", "revision"), PAIRS)
-async def test_each_end_sees_who_the_other_is_and_answers_what_it_asks(
-    own: str, revision: str
-) -> None:
-    async def on_elicit(self: object, params: ElicitRequestParams) -> object:
-        content = {"x": params.message.upper()}
-        return models(revision).ElicitResult(action="accept", content=content)
-
-    async def call(session: Session, params: CallToolRequestParams) -> str:
-        assert session.client_info and session.client_info.name == "c"
-        assert session.client_capabilities.to_wire().keys() == {"elicitation"}
-        answers = await asyncio.gather(
-            *(
-                session.request(entry(session, "elicitation/create"), form(name, own))
-                for name in "aab"
-            )
-        )
-        return " ".join(content_of(answer)["x"] for answer in answers)
-
-    info = models(revision).Implementation(name="c", version="1")
-    ours = client(revision, on_elicit=on_elicit, info=info)
-    said = models(own).Implementation(name="s", version="2")
-    async with through(ours, tools(own, call, info=said, instructions="Be kind.")):
-        assert ours.server_info and ours.server_info.name == "s"
-        assert ours.instructions == "Be kind."
-        assert ours.server_capabilities.to_wire() == {"tools": {}}
-        assert content_of(await ours.call_tool("x"))[0].text == "A A B"
-
-
 async def test_bridge_refuses_client_that_cannot_be_translated_and_serves_the_next() -> None:
     async def play(hand: Hand) -> None:
         await agree(hand)
@@ -297,22 +230,6 @@ async def test_bridge_refuses_client_that_cannot_be_translated_and_serves_the_ne
         assert theirs.opened == 1
 
 
-async def test_bridge_passes_on_what_a_client_declares_within_one_revision() -> None:
-    declared: JsonObject = {"elicitation": None, "roots": 5, "x": [1]}
-
-    async def play(hand: Hand) -> None:
-        asked = await hand.take()
-        assert asked["params"]["capabilities"] == declared
-        assert asked["params"]["clientInfo"] == {"name": "c"}
-        await hand.send(welcome(asked["id"]))
-        await hand.take()
-
-    async with serve_bridged(Accepting(play)) as hand:
-        members: JsonObject = {"capabilities": declared, "clientInfo": {"name": "c"}}
-        await hand.send(request("initialize", 1, protocolVersion=OLD, **members))
-        assert (await hand.take())["result"]["protocolVersion"] == OLD
-
-
 async def test_the_revision_of_the_client_goes_before_newer_ones_of_the_server() -> None:
     async def do_nothing(session: Session, params: CallToolRequestParams) -> str:
         return "done"
@@ -324,34 +241,6 @@ async def test_the_revision_of_the_client_goes_before_newer_ones_of_the_server()
         assert (await hand.ask("tools/call", 2, name="x"))["result"].keys() == {"content"}
     assert [opening["protocolVersion"] for opening in wire.calls("initialize")] == [OLD]
     assert not wire.calls("server/discover")
-
-
-async def test_a_server_that_dies_ends_the_bridge() -> None:
-    async def play(hand: Hand) -> None:
-        await agree(hand, tools={})
-        await hand.take()
-
-    async with serve_bridged(Accepting(play)) as hand:
-        await shake(hand)
-        # The server takes the request with it.
-        assert (await hand.ask("tools/call", 1, name="x"))["error"]["code"] == -32603
-        assert await hand.take() is None
-
-
-async def test_each_kind_of_loss_is_told_once() -> None:
-    lost: list[Any] = []
-
-    async def call(session: Session, params: CallToolRequestParams) -> object:
-        return m.CallToolResult(
-            content=[m.ResourceLink(name=name, uri="file:///") for name in "ab"]
-        )
-
-    async with through(client("2025-03-26"), tools(OLD, call), on_loss=lost.append) as ours:
-        for _ in range(2):
-            assert len(content_of(await ours.call_tool("x"))) == 2
-    assert [(loss.method, loss.own, loss.wire) for loss in lost] == [
-        ("tools/call", "2025-03-26", OLD)
-    ]
 
 
 async def test_no_empty_metadata_is_left_of_what_only_the_other_era_has() -> None:

@@ -34,17 +34,7 @@ from support.sessions.talking import (
     request,
     tools,
 )
-from support.sessions.wiretap import (
-    ELICIT,
-    FORM,
-    ID,
-    agree,
-    answer,
-    result,
-    shake,
-    stream,
-    until,
-)
+from support.sessions.wiretap import ELICIT, FORM, ID, agree, answer, result, shake, stream, until
 
 # All is in memory.
 pytestmark = pytest.mark.skips_time

@@ -7,11 +7,7 @@ from typing import Any
 
 import pytest
 from mcp_revisions.v2025_11_25 import Session
-from mcp_revisions.v2025_11_25.models import (
-    CallToolRequestParams,
-    LoggingMessageNotificationParams,
-    ProgressNotificationParams,
-)
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams, LoggingMessageNotificationParams
 from pydantic import ValidationError
 from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
@@ -22,7 +18,6 @@ from support.sessions.talking import (
     content_of,
     discover_result,
     models,
-    modern,
     notification,
     pkg,
     request,
@@ -63,21 +58,6 @@ class Narrow:
 
 
 class TestSideBySide:
-    async def test_handlers_run_at_the_same_time(self) -> None:
-        gate = asyncio.Event()
-
-        async def call(session: Session, params: CallToolRequestParams) -> str:
-            if params.name == "open":
-                gate.set()
-            else:
-                await gate.wait()
-            return "done"
-
-        async with connect(tools(OLD, call)) as ours:
-            waiting = [asyncio.create_task(ours.call_tool("wait")) for _ in "abc"]
-            await ours.call_tool("open")
-            await asyncio.gather(*waiting)
-
     @pytest.mark.shows("S2-38", "S4-26")
     async def test_a_failing_handler_harms_no_other_and_says_nothing(
         self, caplog: pytest.LogCaptureFixture
@@ -102,22 +82,6 @@ class TestSideBySide:
             assert refused["error"] == described
             assert "result" in await hand.ask("tools/call", 1, name="x")
         assert "hunter2" in caplog.text
-
-    async def test_no_more_than_allowed_run_and_the_others_have_their_turn(self) -> None:
-        running, most = 0, 0
-
-        async def call(session: Session, params: CallToolRequestParams) -> str:
-            nonlocal running, most
-            running += 1
-            most = max(most, running)
-            await asyncio.sleep(0.001)
-            running -= 1
-            return "done"
-
-        async with connect(tools(OLD, call), max_in_flight=3, max_waiting=5) as ours:
-            calls = [ours.call_tool("x") for _ in range(100)]
-            assert len(await asyncio.gather(*calls)) == 100
-        assert most == 3
 
     async def test_reading_pauses_while_too_much_waits(self) -> None:
         gate = asyncio.Event()
@@ -223,23 +187,6 @@ class TestTimeouts:
             await session.progress(number)
             await asyncio.sleep(0.02)
         return "done"
-
-    async def test_words_of_progress_are_none_where_the_revision_declares_none(self) -> None:
-        told: list[Any] = []
-
-        async def play(hand: Hand) -> None:
-            await hand.send(welcome((await hand.take())["id"], "2024-11-05", tools={}))
-            await hand.take()
-            call = await hand.take()
-            token = call["params"]["_meta"]["progressToken"]
-            step = {"progressToken": token, "progress": 1, "message": 5}
-            await hand.send(notification("notifications/progress", **step))
-            await hand.send({"jsonrpc": "2.0", "id": call["id"], "result": {"content": []}})
-            await hand.take()
-
-        async with pkg.connect(Accepting(play), client("2024-11-05")) as ours:
-            await ours.call_tool("x", on_progress=told.append)
-        assert [(report.done, report.message) for report in told] == [(1, None)]
 
     @pytest.mark.shows("S1-37")
     async def test_S1_37_progress_may_start_the_time_anew(self) -> None:
@@ -526,22 +473,6 @@ class TestProgress:
             assert await ours.call_tool("x", on_progress=failing)
         assert "in the callback" in caplog.text
 
-    async def test_progress_of_nobody_is_ignored(self) -> None:
-        heard: list[Any] = []
-
-        async def on_progress(self: object, params: ProgressNotificationParams) -> None:
-            heard.append(params)
-
-        async def play(hand: Hand) -> None:
-            await hand.send(welcome((await hand.take())["id"]))
-            await hand.send(notification("notifications/progress", progressToken=99, progress=1))
-            while await hand.take():
-                pass
-
-        async with pkg.connect(Accepting(play), client(OLD, on_progress=on_progress)):
-            await asyncio.sleep(0.02)
-        assert heard == []
-
 
 class TestLogging:
     async def speak(self, session: Session, params: CallToolRequestParams) -> str:
@@ -574,17 +505,6 @@ class TestLogging:
                     await ours.call_tool("x")
                     assert heard == ["debug", "info", "error", "error"]
 
-    async def test_in_the_stateless_era_each_request_asks_for_itself(self) -> None:
-        heard: list[str] = []
-        m = models(STATELESS)
-        ours = self.listener(STATELESS, heard)
-        async with connect(self.server(STATELESS), ours):
-            await ours.call_tool("x")
-            assert heard == []
-            meta = m.RequestMetaObject(log_level="info")
-            await ours.call_tool("x", meta=meta)
-            assert heard == ["info", "error"]
-
     async def test_a_server_that_does_not_declare_it_does_not_log_and_says_so_once(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
@@ -603,28 +523,6 @@ class TestLogging:
                 advice = 'write SENDS = frozenset({"notifications/message"}) in the class'
                 assert advice in record.getMessage()
 
-    async def test_failing_log_entry_does_not_end_call(
-        self, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        gone = asyncio.Event()
-
-        async def call(session: Session, params: CallToolRequestParams) -> str:
-            await session.log("info", "gone?")
-            await gone.wait()
-            try:
-                while True:
-                    await session.ping()
-            except pkg.Disconnected:
-                await session.log("info", "nobody hears this")
-            raise RuntimeError("on the way")
-
-        server = tools(OLD, call, SENDS=frozenset({"notifications/message"}))
-        async with shaken(server) as hand:
-            await hand.ask("tools/call", 1, name="x")
-            await hand.transport.close()
-            gone.set()
-        assert "on the way" in caplog.text
-
     def test_unserialisable_log_entry_is_not_sent(self, caplog: pytest.LogCaptureFixture) -> None:
         async def call(session: Session, params: CallToolRequestParams) -> str:
             await session.log("info", object())
@@ -637,18 +535,3 @@ class TestLogging:
 
         run(script())
         assert "a log entry was not sent" in caplog.text
-
-
-async def test_a_stateless_request_may_be_cancelled_before_it_began() -> None:
-    async def call(session: Session, params: CallToolRequestParams) -> str:
-        return "fast"
-
-    from support.sessions.talking import serve_by_hand
-
-    async with serve_by_hand(tools(STATELESS, call)) as hand:
-        await hand.send(
-            modern("tools/call", 1, name="x"),
-            notification("notifications/cancelled", requestId=1),
-            modern("tools/call", 2, name="x"),
-        )
-        assert (await hand.take())["id"] == 2

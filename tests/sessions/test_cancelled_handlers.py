@@ -12,7 +12,6 @@ from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.folders import GENERATED
 from support.http.serving import Site, outcome, serving, text_in
-from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, REVISIONS, STATELESS
 from support.sessions.talking import (
     INITIALIZED,
@@ -97,16 +96,6 @@ class TestInMemory:
         assert entry.getMessage() == "the handler of 'tools/call' failed"
         assert entry.exc_info is not None
 
-    async def test_a_request_that_is_cancelled_is_still_not_answered(self) -> None:
-        call = Cancelling()
-        async with shaken(tools("2025-11-25", call)) as hand:
-            await hand.send(request("tools/call", 7, name="waits"))
-            await call.begun.wait()
-            cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled"}
-            await hand.send({**cancelled, "params": {"requestId": 7}})
-            await call.ended.wait()
-            assert (await hand.ask("ping", 8))["id"] == 8
-
 
 PROGRAM = """
     import asyncio
@@ -166,15 +155,6 @@ class TestHttp:
             session = await site.initialize()
             await session.call(name, 7)
             assert text_in(await session.call("plain", 7)) == "plain"
-
-    async def test_a_stream_ends_with_the_error(self) -> None:
-        async with serving(tools("2025-11-25", Cancelling())) as site:
-            session = await site.initialize()
-            progress: JsonObject = {"_meta": {"progressToken": "p"}}
-            async with session.calling("on_a_stream", 7, **progress) as events:
-                said = [event.message for event in await events.all() if event.data]
-            assert [message.get("id") for message in said] == [None, 7]
-            assert said[-1]["error"]["code"] == FAILED
 
     async def test_a_client_that_goes_away_still_ends_the_handler(self) -> None:
         call = Cancelling()

@@ -5,10 +5,7 @@ from typing import Any, cast
 
 import pytest
 from mcp_revisions import v2026_07_28 as stateless
-from mcp_revisions.v2025_11_25.models import (
-    CallToolRequestParams,
-    ElicitRequestURLParams,
-)
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams, ElicitRequestURLParams
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.bridging import serve_bridged
 from support.sessions.talking import (

@@ -108,39 +108,6 @@ def listen(id: object, **wanted: object) -> Any:
     return modern("subscriptions/listen", id, notifications=wanted)
 
 
-async def test_in_the_stateless_era_a_stream_is_acknowledged_first_and_gets_what_it_asked_for() -> (
-    None
-):
-    ours = server(STATELESS, SENDS=ALL)
-    async with serve_by_hand(ours) as hand:
-        wanted = {"toolsListChanged": True, "resourceSubscriptions": ["file:///a"]}
-        await hand.send(listen(7, **wanted))
-        acknowledged = await hand.take()
-        assert acknowledged == notification(
-            "notifications/subscriptions/acknowledged", _meta={ID: 7}, notifications=wanted
-        )
-        await publish(ours)
-        told = [await hand.take() for _ in range(2)]
-        assert told == [
-            notification("notifications/tools/list_changed", _meta={ID: 7}),
-            notification("notifications/resources/updated", uri="file:///a", _meta={ID: 7}),
-        ]
-        assert await hand.is_silent()
-
-
-async def test_several_streams_are_told_apart_and_end_one_by_one() -> None:
-    ours = server(STATELESS, SENDS=ALL)
-    async with serve_by_hand(ours) as hand:
-        await hand.send(listen("a", toolsListChanged=True), listen(2, toolsListChanged=True))
-        assert {(await hand.take())["params"]["_meta"][ID] for _ in "ab"} == {"a", 2}
-        await hand.send(notification("notifications/cancelled", requestId="a"))
-        await hand.send(modern("server/discover", 3))
-        await hand.take()
-        await ours.tools_list_changed()
-        assert (await hand.take())["params"]["_meta"] == {ID: 2}
-        assert await hand.is_silent()
-
-
 @pytest.mark.shows("S2-05")
 async def test_acknowledgment_omits_undeclared_notifications() -> None:
     ours = server(STATELESS, SENDS=frozenset({"notifications/tools/list_changed"}))
@@ -280,9 +247,7 @@ async def test_server_notifies_all_its_connections() -> None:
     await ours.tools_list_changed()
 
 
-async def test_client_that_does_not_read_delays_no_other(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_client_that_does_not_read_delays_no_other(caplog: pytest.LogCaptureFixture) -> None:
     ours = server("2025-11-25", SENDS=ALL)
     async with shaken(ours, max_outgoing=5, drain=0.05) as idle, shaken(ours) as reading:
         for hand in (idle, reading):

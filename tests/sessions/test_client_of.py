@@ -10,7 +10,6 @@ import pytest
 from mcp_revisions import v2025_11_25 as old
 from mcp_revisions import v2026_07_28 as mcp
 from pydantic import BaseModel
-from support.http.serving import serving
 from support.revisions import OLD, REVISIONS
 from support.sessions.talking import pkg
 from support.tables import case
@@ -82,32 +81,13 @@ async def test_any_server_has_a_client_in_one_line() -> None:
             with case((server, client, settings)):
                 messages.clear()
                 connecting = connect(
-                    *(server, *client),
-                    **settings,
-                    tap=keep,
-                    options=pkg.Options(timeout=5),
+                    *(server, *client), **settings, tap=keep, options=pkg.Options(timeout=5)
                 )
                 async with connecting as made:
                     assert (type(made), made.revision) == (kind, revision)
                     assert not (await made.call_tool("count")).is_error
                 assert {sender for sender, _ in messages} == {"client", "server"}
                 assert all(isinstance(json.loads(sent), dict) for _, sent in messages)
-
-
-async def test_a_client_may_be_left_out_wherever_a_server_is_named() -> None:
-    async with serving(Shapes) as site:
-        url = f"http://127.0.0.1:{site.port}/mcp"
-        for name, connecting in {
-            "any server": pkg.connect(Shapes),
-            "HTTP": pkg.connect_http(url),
-            "HTTP, as another revision": pkg.connect_http(url, as_=old),
-            "in memory": pkg.connect_in_memory(Shapes),
-        }.items():
-            with case(name):
-                async with connecting as client:
-                    assert client.revision == OLD
-                    assert type(client) is (old.Client if "another" in name else Plain)
-                    assert (await client.call_tool("count", as_=list[int])) == [1, 2]
 
 
 def test_invalid_server_or_client_is_refused() -> None:

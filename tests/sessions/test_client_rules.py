@@ -7,12 +7,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.core.connection_errors import Disconnected
-from mcp_revisions.v2025_11_25.models import (
-    ElicitRequestParams,
-    ListRootsResult,
-    LoggingMessageNotificationParams,
-    RequestParams,
-)
+from mcp_revisions.v2025_11_25.models import ElicitRequestParams, ListRootsResult, RequestParams
 from support.json_types import JsonObject
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import (
@@ -114,17 +109,6 @@ class TestHandshake:
             assert ours.revision == "2024-11-05"
         assert accepting.opened == 2
 
-    async def test_HC07_silence_ends_it_without_a_cancellation(self) -> None:
-        heard: list[Any] = []
-
-        async def play(hand: Hand) -> None:
-            heard.extend(await to_the_end(hand))
-
-        with pytest.raises(pkg.RequestTimeout, match="initialize"):
-            async with connect(Accepting(play), OLD):
-                pass
-        assert [message["method"] for message in heard] == ["initialize"]
-
     @pytest.mark.shows("S0-20", "S1-19", "S1-21", "S1-42")
     async def test_HC13_S1_21_what_the_server_did_not_declare_is_not_called(self) -> None:
         heard: list[Any] = []
@@ -160,39 +144,6 @@ class TestHandshake:
             pass
         # The notification gets no answer.
         assert [message.get("method") for message in heard] == ["notifications/initialized"]
-
-    async def test_a_ping_is_answered_and_what_has_no_handler_is_refused(self) -> None:
-        heard: list[Any] = []
-
-        async def play(hand: Hand) -> None:
-            await hand.send(welcome((await hand.take())["id"]))
-            await hand.send(request("ping", 5), request("roots/list", 6))
-            heard.extend(await to_the_end(hand))
-
-        async with connect(Accepting(play), OLD):
-            await asyncio.sleep(0.02)
-        said = {message["id"]: message for message in heard if "id" in message}
-        assert said.keys() == {5, 6}
-        assert said[5] == {"jsonrpc": "2.0", "id": 5, "result": {}}
-        assert said[6]["error"]["code"] == -32601
-
-    async def test_notification_with_opening_answer_is_kept(self) -> None:
-        heard: list[Any] = []
-
-        async def play(hand: Hand) -> None:
-            log = notification("notifications/message", level="info", data="early")
-            await hand.send(welcome((await hand.take())["id"], logging={}), log)
-            await to_the_end(hand)
-
-        async def on_logging_message(
-            self: object, params: LoggingMessageNotificationParams
-        ) -> None:
-            heard.append(params.data)
-
-        ours = client(OLD, on_logging_message=on_logging_message)
-        async with pkg.connect(Accepting(play), ours):
-            await asyncio.sleep(0.02)
-        assert heard == ["early"]
 
 
 def modern(*answers: Any) -> tuple[Accepting, list[Any]]:

@@ -28,7 +28,6 @@ from support.sessions.wiretap import (
     ID,
     LEVEL,
     LISTEN,
-    TOOLS_CHANGED,
     UPDATED,
     Wire,
     acknowledgment,
@@ -117,25 +116,6 @@ async def test_subscriptions_share_single_stream_without_gap() -> None:
         for name in "ab":
             await ours.unsubscribe(name)
         await done.wait()
-
-
-async def test_changes_are_heard_once_whichever_stream_they_come_on() -> None:
-    heard: list[str] = []
-    theirs = server(STATELESS, SENDS=frozenset({UPDATED, TOOLS_CHANGED}))
-    listener = client(
-        OLD,
-        on_resource_updated=noting(heard, lambda params: params.uri),
-        on_tool_list_changed=noting(heard, lambda _: "tools"),
-    )
-    async with over(listener, theirs) as ours:
-        # Side by side, and neither loses the other.
-        await asyncio.gather(*(ours.subscribe(name) for name in "abc"))
-        await ours.unsubscribe("b")
-        for name in "abc":
-            await theirs.resource_updated(name)
-        await theirs.tools_list_changed()
-        await until(lambda: "tools" in heard)
-    assert heard == ["a", "c", "tools"]
 
 
 async def test_a_server_that_never_acknowledges_is_given_up() -> None:

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.http.client.connect import open_http
-from mcp_revisions.v2025_11_25.models import NotificationParams
-from support.revisions import OLD, STATELESS
+from support.revisions import STATELESS
 from support.sessions.odd_servers import (
     BOTH,
     TEXT,
@@ -25,16 +24,8 @@ from support.sessions.odd_servers import (
     failing,
     http_error,
     odd_server,
-    over,
 )
-from support.sessions.talking import (
-    client,
-    content_of,
-    error,
-    notification,
-    pkg,
-    welcome,
-)
+from support.sessions.talking import client, error, notification, pkg
 from support.sessions.talking import request as request_as_json
 from support.tables import case
 
@@ -80,32 +71,6 @@ class TestAnswers:
             await reply.wait_until_gone()
 
         calling(Handshaking(call))
-
-    async def test_messages_after_answer_are_taken(self) -> None:
-        async def call(request: Request, reply: Reply) -> None:
-            await reply.stream()
-            await reply.event(answer(request, TEXT))
-            await reply.event(notification("notifications/tools/list_changed"))
-
-        changed = asyncio.Event()
-
-        async def on_tool_list_changed(self: object, params: NotificationParams) -> None:
-            changed.set()
-
-        ours = client(OLD, on_tool_list_changed=on_tool_list_changed)
-        async with odd_server(Handshaking(call)) as server, over(server.url, ours):
-            await ours.call_tool("x")
-            await changed.wait()
-
-    async def test_answers_may_come_in_an_array_where_the_revision_has_them(self) -> None:
-        async def call(request: Request, reply: Reply) -> None:
-            changed = notification("notifications/tools/list_changed")
-            await reply.send(200, [changed, answer(request, TEXT)])
-
-        play = Handshaking(call, version="2025-03-26")
-        async with odd_server(play) as server, connecting(server.url, "2025-03-26") as ours:
-            result = await ours.call_tool("x")
-            assert content_of(result)[0].text == "done"
 
     @pytest.mark.parametrize("status", [200, 400, 500])
     @pytest.mark.parametrize("id", [None, "server-error"])
@@ -232,17 +197,3 @@ class TestAnswers:
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-async def test_the_answer_to_initialize_is_checked_like_any_other() -> None:
-    class Bad(Handshaking):
-        async def __call__(self, request: Request, reply: Reply) -> None:
-            if request.method == "initialize":
-                await reply.send(200, welcome(request.id, 5))  # type: ignore[arg-type]
-            else:
-                await super().__call__(request, reply)
-
-    async with odd_server(Bad()) as server:
-        with pytest.raises(pkg.RemoteError):
-            async with connecting(server.url):
-                raise AssertionError("connected")

@@ -26,14 +26,7 @@ from support.sessions.odd_servers import (
     http_error,
     odd_server,
 )
-from support.sessions.talking import (
-    content_of,
-    discover_result,
-    error,
-    pkg,
-    run,
-    welcome,
-)
+from support.sessions.talking import content_of, discover_result, error, pkg, run, welcome
 from support.tables import case
 
 
@@ -175,15 +168,12 @@ class TestEra:
         seen = agreeing(slow, revision, *revisions, options={"probe_timeout": 0.01})
         assert seen.count("server/discover") == 1
 
-    def test_PH11_a_server_that_cannot_be_reached_is_of_no_era(self) -> None:
-        async def script() -> None:
-            async with odd_server(Modern()) as server:
-                url = server.url
-            with pytest.raises(pkg.Disconnected, match=r"POST http://127\.0\.0\.1:\d+/mcp: "):
-                async with connecting(url):
-                    raise AssertionError("connected")
-
-        run(script())
+    async def test_PH11_a_server_that_cannot_be_reached_is_of_no_era(self) -> None:
+        async with odd_server(Modern()) as server:
+            url = server.url
+        with pytest.raises(pkg.Disconnected, match=r"POST http://127\.0\.0\.1:\d+/mcp: "):
+            async with connecting(url):
+                raise AssertionError("connected")
 
     def test_PH11_a_connection_that_ends_is_not_made_again_in_another_way(self) -> None:
         both: dict[str, EraName] = {OLD: "handshake", STATELESS: "stateless"}
@@ -381,16 +371,6 @@ class TestOldTransport:
         raised, seen = failing(play, pytest.raises(pkg.McpError), OLD)
         assert raised.code == code
         assert seen == ["initialize"]
-
-    def test_an_error_of_the_protocol_says_more_than_a_vain_search(self) -> None:
-        async def play(request: Request, reply: Reply) -> None:
-            if request.verb == "GET":
-                await reply.send(405)
-            else:
-                await reply.send(400, error(None, -32602, "too new"))
-
-        raised, _ = failing(play, pytest.raises(pkg.McpError), OLD)
-        assert raised.message == "too new"
 
 
 class TestHandshake:

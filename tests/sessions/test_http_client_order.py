@@ -9,7 +9,6 @@ from support.sessions.odd_servers import (
     Handshaking,
     Reply,
     Request,
-    answer_call,
     calling,
     connecting,
     either,
@@ -49,22 +48,6 @@ class TestCancellation:
             assert ids == ([] if revision == STATELESS else [asked.id])
 
     @BOTH
-    async def test_a_call_that_takes_too_long_is_given_up_likewise(self, revision: str) -> None:
-        begun, closed = asyncio.Event(), asyncio.Event()
-
-        async def call(request: Request, reply: Reply) -> None:
-            begun.set()
-            await reply.wait_until_gone()
-            closed.set()
-
-        async with odd_server(either(call, revision)) as server, connecting(server.url) as ours:
-            # Time may be up before the call has reached the server.
-            while not begun.is_set():
-                with pytest.raises(pkg.RequestTimeout):
-                    await ours.call_tool("x", timeout=0.02)
-            await closed.wait()
-
-    @BOTH
     async def test_leaving_closes_what_is_open(self, revision: str) -> None:
         begun, closed = asyncio.Event(), asyncio.Event()
 
@@ -84,20 +67,6 @@ class TestCancellation:
 
 
 class TestOrder:
-    async def test_calls_run_beside_each_other(self) -> None:
-        waiting: list[Reply] = []
-        all_there = asyncio.Event()
-
-        async def call(request: Request, reply: Reply) -> None:
-            waiting.append(reply)
-            if len(waiting) == 20:
-                all_there.set()
-            await all_there.wait()
-            await answer_call(request, reply)
-
-        async with odd_server(Handshaking(call)) as server, connecting(server.url) as ours:
-            await asyncio.gather(*(ours.call_tool(str(at)) for at in range(20)))
-
     async def test_a_notification_arrives_before_what_follows_it(self) -> None:
         order: list[str] = []
 

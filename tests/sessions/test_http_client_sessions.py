@@ -18,13 +18,7 @@ from support.sessions.odd_servers import (
     over,
     with_roots,
 )
-from support.sessions.talking import (
-    INITIALIZED,
-    content_of,
-    error,
-    modern,
-    pkg,
-)
+from support.sessions.talking import INITIALIZED, content_of, error, pkg
 from support.tables import case
 
 
@@ -162,17 +156,6 @@ class TestSession:
                         await asyncio.sleep(0.002)
                     await transport.close()
                     assert bool(server.requests_of("GET")) is listens
-
-    async def test_stateless_client_does_not_listen(self) -> None:
-        async def play(request: Request, reply: Reply) -> None:
-            await reply.send(202)
-
-        async with odd_server(play) as server:
-            transport = await pkg.open_http(server.url)()
-            await transport.send([json.dumps(modern("ping", 1)).encode()])
-            await transport.send([json.dumps(INITIALIZED).encode()])
-            await transport.close()
-            assert not server.requests_of("GET")
 
     async def test_transport_that_broke_sends_nothing_more(self) -> None:
         async def play(request: Request, reply: Reply) -> None:

@@ -10,7 +10,6 @@ from typing import Any, cast
 
 import httpx2
 import pytest
-from mcp_protogen.runtime.core import recent_names
 from mcp_protogen.runtime.core.spec import Rules
 from mcp_protogen.runtime.http.client import request as http_request
 from mcp_protogen.runtime.http.client.client_state import ClientState
@@ -134,19 +133,6 @@ class TestStandardFields:
             "greet",
         ]
 
-    def test_in_the_handshake_era_nothing_is_repeated(self) -> None:
-        schema = list_result(tool("x", a=header_property()))
-
-        async def call(request: Request, reply: Reply) -> None:
-            await reply.result(request, schema if request.method == "tools/list" else TEXT)
-
-        async def use(ours: Any) -> None:
-            await ours.list_tools()
-            await ours.call_tool("x", {"a": "b"})
-
-        seen = using(Handshaking(call), use)
-        assert own(seen[-1]) == {"mcp-protocol-version": OLD}
-
 
 class TestArguments:
     """Arguments in `Mcp-Param-*` (streamable-http, "Custom Headers from Tool Parameters")."""
@@ -219,15 +205,6 @@ class TestArguments:
         assert len(said) == 5
         assert said[0].startswith("the tool 'empty' is left out: inputSchema/properties/a/")
 
-    def test_in_the_handshake_era_no_tool_is_left_out(self) -> None:
-        async def call(request: Request, reply: Reply) -> None:
-            await reply.result(request, {"tools": [tool("empty", a=header_property(""))]})
-
-        async def use(ours: Any) -> None:
-            assert len((await ours.list_tools()).tools) == 1
-
-        using(Handshaking(call), use)
-
     def test_the_newest_list_counts(self) -> None:
         lists = [
             [tool("x", a=header_property())],
@@ -253,23 +230,6 @@ class TestArguments:
         ]
         fields = [[name for name in own(sent) if "param" in name] for sent in calls]
         assert fields == [["mcp-param-region"], ["mcp-param-other"], []]
-
-    def test_of_a_list_without_end_the_newest_are_remembered(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(recent_names, "_MOST", 800)
-        tools = [tool(name, a=header_property()) for name in "xyz"]
-
-        async def use(ours: Any) -> None:
-            await ours.list_tools()
-            for name in "xyz":
-                await ours.call_tool(name, {"a": "b"})
-
-        calls = [
-            request for request in using(listing(*tools), use) if request.method == "tools/call"
-        ]
-        fields = [[name for name in own(request) if "param" in name] for request in calls]
-        assert fields == [[], ["mcp-param-region"], ["mcp-param-region"]]
 
     def test_the_list_may_come_on_a_stream(self) -> None:
         async def call(request: Request, reply: Reply) -> None:

@@ -61,24 +61,6 @@ class TestStreams:
             await ours.call_tool("x")
             await closed.wait()
 
-    def test_broken_stream_is_resumed(self) -> None:
-        calls: list[Request] = []
-
-        async def call(request: Request, reply: Reply) -> None:
-            calls.append(request)
-            await reply.stream(content_length="1000")
-            await reply.event(id="1", retry=1)
-            reply.hang_up()
-
-        async def listen(request: Request, reply: Reply) -> None:
-            if "last-event-id" not in request.headers:
-                await reply.send(405)
-                return
-            await reply.stream()
-            await reply.event(answer(calls[0], TEXT))
-
-        calling(Handshaking(call, listen))
-
     async def test_broken_stateless_stream_loses_only_its_call(self) -> None:
         async def call(request: Request, reply: Reply) -> None:
             if request.value["params"]["name"] == "lost":
@@ -416,16 +398,6 @@ class TestTransport:
 
 def _bytes(message: object) -> bytes:
     return json.dumps(message).encode()
-
-
-async def test_a_revision_is_short_for_its_plain_client() -> None:
-    module: Any = pkg.load(STATELESS)
-    async with (
-        odd_server(Handshaking()) as server,
-        pkg.connect_http(server.url, as_=module) as ours,
-    ):
-        assert ours.revision == OLD
-        await ours.call_tool("x")
 
 
 async def test_a_redirect_to_nowhere_is_reported() -> None:

@@ -21,7 +21,7 @@ from support.sessions.odd_servers import (
     http_error,
     odd_server,
 )
-from support.sessions.talking import error, pkg
+from support.sessions.talking import error
 from support.tables import case
 
 
@@ -52,18 +52,6 @@ def busy(status: int, times: int = 1, value: object = None, **headers: str) -> P
     return call
 
 
-@BOTH
-@pytest.mark.parametrize("status", [429, 503])
-def test_request_is_sent_again_when_the_server_wants_it(
-    revision: str, status: int, waits: list[float]
-) -> None:
-    requests = calling(either(busy(status, 2, retry_after="3"), revision), revision)
-    calls = [request for request in requests if request.method == "tools/call"]
-    assert len(calls) == 3
-    assert len({request.body for request in calls}) == 1
-    assert waits == [3, 3]
-
-
 def test_date_counts_from_the_date_of_the_answer(waits: list[float]) -> None:
     then = datetime(1999, 12, 31, 23, 59, 50, tzinfo=UTC)
     later = format_datetime(then + timedelta(seconds=12), usegmt=True)
@@ -90,17 +78,6 @@ def test_429_without_a_time_is_tried_a_few_times(waits: list[float]) -> None:
     raised, _ = failing(Handshaking(busy(429, 4)), http_error(429))
     assert waits == [1, 2, 4]
     assert raised.retry_after is None
-
-
-def test_error_with_the_id_of_the_call_is_its_answer(waits: list[float]) -> None:
-    async def call(request: Request, reply: Reply) -> None:
-        await reply.send(429, error(request.id, -32000, "too fast"), retry_after="1")
-
-    raised, _ = failing(Handshaking(call), pytest.raises(pkg.McpError))
-    assert (raised.message, waits) == ("too fast", [])
-    # Which call an error without an id is about only the status says.
-    calling(Handshaking(busy(503, 1, error(None, -32600, "too much at once"), retry_after="1")))
-    assert waits == [1]
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504])

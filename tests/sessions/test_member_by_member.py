@@ -192,27 +192,6 @@ def test_signatures_are_those_of_the_members() -> None:
                         assert len(get_overloads(function)) == (3 if name == "call_tool" else 0)
 
 
-async def test_none_is_what_is_absent() -> None:
-    for revision in ERAS:
-        client = noting(load(revision).Client)
-        with case(revision):
-            given: dict[str, Any] = {"arguments": None, "meta": None}
-            _, params, _ = await arguments_sent(client.call_tool, "greet", **given)
-            assert params == load(revision).models.CallToolRequestParams(name="greet")
-            assert params.to_wire().keys() - {"_meta"} == {"name"}
-            assert (await arguments_sent(client.list_tools, None, meta=None))[1] is None
-
-
-async def test_options_are_no_members() -> None:
-    for revision in ERAS:
-        client = noting(load(revision).Client)
-        _, params, options = await arguments_sent(
-            client.call_tool, "greet", timeout=3, reset_on_progress=True
-        )
-        assert params.to_wire()["name"] == "greet"
-        assert options == {"timeout": 3, "reset_on_progress": True}
-
-
 async def test_a_wrong_call_is_refused_before_anything_is_sent() -> None:
     client: Any = noting(handshake.Client)
     mistakes: tuple[tuple[tuple[Any, ...], dict[str, Any], str], ...] = (

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from mcp_revisions import CallNext, McpError, MethodCall
-from support.http.serving import serving
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
 from support.sessions.talking import (
     call_params,
@@ -325,19 +324,6 @@ def test_invalid_middleware_is_refused_in_class_or_at_binding() -> None:
             made.middleware = wrong
             with pytest.raises(TypeError, match=said):
                 made.__mcp_runtime__.middleware()
-
-
-async def test_middleware_works_over_http() -> None:
-    for own, spoken in ((OLD, OLD), (STATELESS, STATELESS), (OLD, STATELESS), (STATELESS, OLD)):
-        with case((own, spoken)):
-            seen: Called = []
-            ours = tools(own, echo, middleware=[only_tools(change_name), noting(seen, "one")])
-            async with (
-                serving(ours, pkg.REVISIONS) as site,
-                pkg.connect_http(site.url, client(spoken), revisions=pkg.REVISIONS) as caller,
-            ):
-                assert await text(caller, spoken) == "b"
-            assert ("one", "tools/call", "b") in seen
 
 
 async def test_server_requests_pass_middleware() -> None:

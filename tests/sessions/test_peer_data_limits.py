@@ -7,10 +7,7 @@ import pytest
 from mcp_protogen.runtime.core import recent_names
 from mcp_protogen.runtime.transports.memory import memory_pair
 from mcp_revisions.v2025_11_25 import Session
-from mcp_revisions.v2025_11_25.models import (
-    CallToolRequestParams,
-    SubscribeRequestParams,
-)
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams, SubscribeRequestParams
 from support.json_types import JsonObject
 from support.revisions import ERAS, HANDSHAKE, OLD, STATELESS
 from support.sessions.talking import (
@@ -216,9 +213,7 @@ async def test_a_server_that_says_too_much_of_itself_is_no_server(revision: str)
                 pass
 
 
-def test_latest_listed_names_are_remembered_within_bounds(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_latest_listed_names_are_remembered_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recent_names, "_MOST", 40_000)
     newest = recent_names.RecentNames[str | None]()
     large = "x" * 10_000

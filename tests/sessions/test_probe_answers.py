@@ -8,14 +8,7 @@ from mcp_protogen.runtime.core.json import is_object
 from mcp_protogen.runtime.http.client import request as http_request
 from mcp_protogen.servers.connect.traffic import tap_opener
 from support.json_types import Json, JsonObject
-from support.sessions.odd_servers import (
-    Handshaking,
-    Modern,
-    Reply,
-    Request,
-    connecting,
-    odd_server,
-)
+from support.sessions.odd_servers import Handshaking, Modern, Reply, Request, connecting, odd_server
 from support.sessions.probe_answers import (
     DISCOVERED,
     FOLLOWS,

@@ -12,7 +12,7 @@ from mcp_revisions.v2025_11_25.models import (
     RequestParams,
 )
 from support.json_types import JsonObject
-from support.revisions import ERAS, OLD, REVISIONS, STATELESS
+from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import (
     CAPABILITIES,
     VERSION,
@@ -79,24 +79,6 @@ def answer_questions(result: JsonObject, **content: str) -> JsonObject:
     return {"inputResponses": responses, "requestState": result["requestState"]}
 
 
-@pytest.mark.parametrize("own", ERAS)
-@pytest.mark.parametrize("revision", REVISIONS[2:])
-async def test_a_handler_that_awaits_does_not_know_whom_it_asks(own: str, revision: str) -> None:
-    async def call(session: Session, params: CallToolRequestParams) -> str:
-        first = await session.request(entry(session, "elicitation/create"), form(own, "one"))
-        second = await session.request(
-            entry(session, "elicitation/create"), form(own, content_of(first)["x"] + " two")
-        )
-        roots = await session.list_roots()
-        return f"{content_of(second)['x']} {roots.roots[0].uri}"
-
-    server = tools(own, call)
-    talk = pkg.connect_in_memory(answering(revision), server, revisions=pkg.REVISIONS)
-    async with talk as ours:
-        assert ours.revision == revision
-        assert await text_of(ours, revision) == "one two file:///r"
-
-
 @pytest.mark.parametrize("revision", ERAS)
 def test_questions_asked_side_by_side_are_asked_together(revision: str) -> None:
     runs: list[int] = []
@@ -138,28 +120,6 @@ async def test_the_same_question_twice_is_two_questions() -> None:
     ours = answering(STATELESS, on_elicit=on_elicit)
     async with pkg.connect_in_memory(ours, tools(OWN, call), revisions=pkg.REVISIONS) as one:
         assert await text_of(one, STATELESS) == "a b c"
-
-
-async def test_an_answer_belongs_to_the_question_and_not_to_its_place() -> None:
-    """A handler that asks something else in its second run is not given the old answer."""
-    asked = iter(["old", "new"])
-
-    async def call(session: Session, params: CallToolRequestParams) -> str:
-        answer = await session.request(
-            entry(session, "elicitation/create"), form(OWN, next(asked, "new"))
-        )
-        return str(content_of(answer)["x"])
-
-    async with serve_by_hand(tools(OWN, call), revisions=pkg.REVISIONS) as hand:
-        await hand.send(call_x(1))
-        first = (await hand.take())["result"]
-        await hand.send(call_x(2, **answer_questions(first, x="to the old one")))
-        second = (await hand.take())["result"]
-        assert first["inputRequests"].keys().isdisjoint(second["inputRequests"])
-        (question,) = second["inputRequests"].values()
-        assert question["params"]["message"] == "new"
-        await hand.send(call_x(3, **answer_questions(second, x="to the new one")))
-        assert (await hand.take())["result"]["content"][0]["text"] == "to the new one"
 
 
 async def test_forged_or_foreign_state_is_refused() -> None:

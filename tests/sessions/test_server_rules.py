@@ -1,15 +1,12 @@
 """A server on the wire. Tests carry the ids of the rows of the decision tables they show."""
 
 import asyncio
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from mcp_revisions import v2026_07_28 as stateless
 from mcp_revisions.v2025_11_25 import Session
-from mcp_revisions.v2025_11_25.models import (
-    CallToolRequestParams,
-    PaginatedRequestParams,
-)
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams, PaginatedRequestParams
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import (
     CAPABILITIES,
@@ -180,24 +177,6 @@ class TestStateless:
                 assert refused["error"]["code"] == code
                 assert "id" not in refused
 
-    async def test_SO02_SS09_required_meta_is_asked_for(self) -> None:
-        async with serve_by_hand(tools(STATELESS, echo)) as hand:
-            assert (await hand.ask("tools/list"))["error"]["code"] == -32602
-            no_capabilities = {"_meta": {VERSION: STATELESS}}
-            refused = await hand.ask("tools/list", 2, **no_capabilities)
-            assert refused["id"] == 2
-            pointer = refused["error"]["data"]["problems"][0]["pointer"]
-            assert pointer == f"/params/_meta/{CAPABILITIES.replace('/', '~1')}"
-
-    async def test_SO03_SO05_SS11_versions_that_are_not_served_are_named(self) -> None:
-        async with serve_by_hand(tools(STATELESS, echo)) as hand:
-            await hand.send(hello())
-            data = {"supported": [STATELESS], "requested": OLD}
-            assert (await hand.take())["error"]["data"] == data
-            refused = await hand.ask("tools/list", _meta={**META, VERSION: "2099"})
-            assert refused["error"]["code"] == -32022
-            assert refused["error"]["data"]["requested"] == "2099"
-
     async def test_SO04_SS13_unknown_and_undeclared_methods_are_not_found(self) -> None:
         async with serve_by_hand(tools(STATELESS, echo)) as hand:
             for method in (
@@ -297,15 +276,6 @@ class TestStateless:
 
 
 class TestBothEras:
-    async def test_DS01_DS04_one_connection_carries_both(self) -> None:
-        async with shaken(both()) as hand:
-            assert "resultType" not in (await hand.ask("tools/call", 1, **CALL))["result"]
-            await hand.send(modern("tools/call", 2, **CALL))
-            assert (await hand.take())["result"]["resultType"] == "complete"
-            await hand.send(modern("server/discover", 3))
-            said = (await hand.take())["result"]["supportedVersions"]
-        assert said == [STATELESS, "2025-11-25"]
-
     @pytest.mark.parametrize("era", ["handshake", "stateless"])
     async def test_SO07_DS10_a_cancellation_finds_the_era_of_its_request(self, era: str) -> None:
         stopped = asyncio.Event()
@@ -331,20 +301,6 @@ class TestBothEras:
             await hand.send(hello(telepathy={"range": 3}))
             assert "result" in await hand.take()
 
-    async def test_a_server_class_gives_each_connection_a_server_of_its_own(self) -> None:
-        made: list[object] = []
-        ours = tools(OLD, echo)
-        base = cast(Any, type(ours))
-
-        class Counted(base):  # type: ignore[misc, valid-type]
-            def __init__(self) -> None:
-                made.append(self)
-
-        for version in (OLD, "2025-06-18"):
-            async with shaken({Counted, type(tools("2025-06-18", echo))}, version) as hand:
-                await hand.ask("ping")
-        assert len(made) == 2
-
     async def test_no_server_or_two_of_one_revision_are_a_mistake(self) -> None:
         for servers in [[], [tools(OLD, echo), tools(OLD, echo)]]:
             with case(servers), pytest.raises(ValueError, match="at least one server"):
@@ -352,9 +308,7 @@ class TestBothEras:
                     pass
 
 
-def test_method_names_of_client_cannot_forge_log_lines(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_method_names_of_client_cannot_forge_log_lines(caplog: pytest.LogCaptureFixture) -> None:
     async def script() -> None:
         async with shaken(tools(OLD, echo)) as hand:
             await hand.send(request("no/such\nFORGED line"))

@@ -78,19 +78,6 @@ async def test_S1_31_answers_in_flight_are_written_when_the_client_stops_sending
     assert await hand.take() is None
 
 
-async def test_slow_request_is_answered_with_error_at_shutdown() -> None:
-    hand, theirs, serving = half_open(tools(OLD, slow), drain=0.03, max_in_flight=1)
-    await handshake(hand)
-    for id in (1, 2):
-        await hand.send(request("tools/call", id, name="60"))
-    await asyncio.sleep(0.01)
-    theirs.feed_eof()
-    answers = {(one := await hand.take())["id"]: one["error"] for _ in "ab"}
-    assert answers.keys() == {1, 2}
-    assert {error["code"] for error in answers.values()} == {-32603}
-    await serving
-
-
 async def test_slow_request_of_batch_is_answered_in_its_array() -> None:
     hand, theirs, serving = half_open(tools("2025-03-26", slow), drain=0.03, max_in_flight=1)
     await handshake(hand, "2025-03-26")

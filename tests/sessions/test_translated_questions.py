@@ -129,9 +129,7 @@ async def test_a_server_cannot_ask_for_ever(revision: str) -> None:
 
 
 @pytest.mark.parametrize("revision", ERAS)
-async def test_questions_of_round_are_all_checked_before_first_is_asked(
-    revision: str,
-) -> None:
+async def test_questions_of_round_are_all_checked_before_first_is_asked(revision: str) -> None:
     put: list[str] = []
 
     async def on_elicit(self: object, params: ElicitRequestParams) -> object:

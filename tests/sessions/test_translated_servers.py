@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Iterator
-from itertools import product
 from typing import Any
 
 import pytest
@@ -19,11 +18,10 @@ from mcp_revisions.v2025_11_25.models import (
     UnsubscribeRequestParams,
 )
 from support.json_types import JsonObject
-from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
+from support.revisions import OLD, REVISIONS, STATELESS
 from support.sessions.talking import (
     META,
     Hand,
-    client,
     content_of,
     entry,
     hello,
@@ -31,7 +29,6 @@ from support.sessions.talking import (
     modern,
     notification,
     pkg,
-    request,
     run,
     serve_by_hand,
     server,
@@ -56,35 +53,9 @@ async def do_nothing(session: Session, params: CallToolRequestParams) -> str:
     return "done"
 
 
-async def test_a_class_of_any_revision_serves_clients_of_any() -> None:
-    async def call(session: Session, params: CallToolRequestParams) -> str:
-        return f"{params.name} in {session.revision}"
-
-    for own, revision in list(product(REVISIONS, repeat=2)):
-        with case((own, revision)):
-            ours, theirs = client(revision), tools(own, call)
-            async with pkg.connect_in_memory(ours, theirs, revisions=pkg.REVISIONS) as one:
-                result = await one.call_tool("x")
-                assert content_of(result)[0].text == f"x in {revision}"
-
-
 async def test_without_being_told_to_a_server_speaks_its_own_revision_alone() -> None:
     async with serve_by_hand(tools(OWN, do_nothing)) as hand:
         assert (await welcome(hand, "2024-11-05"))["protocolVersion"] == OWN
-
-
-async def test_server_description_fits_spoken_revision() -> None:
-    for revision in HANDSHAKE:
-        with case(revision):
-            info = m.Implementation(name="n", version="1", title="T", website_url="https://a")
-            async with serve_by_hand(
-                tools(OWN, do_nothing, info=info, instructions="Call."), **ALL
-            ) as hand:
-                said = await welcome(hand, revision)
-                assert said["protocolVersion"] == revision
-                assert said["instructions"] == "Call."
-                assert ("title" in said["serverInfo"]) == (revision >= "2025-06-18")
-                assert ("websiteUrl" in said["serverInfo"]) == (revision >= "2025-11-25")
 
 
 async def test_capabilities_are_those_of_what_is_handled_in_the_words_of_the_revision() -> None:
@@ -294,22 +265,6 @@ async def test_log_entries_go_by_the_level_that_the_client_asked_for_in_its_way(
                 assert answer["params"]["data"] == "entry"
 
 
-async def test_a_handler_may_be_another_one_for_some_revisions() -> None:
-    async def for_the_oldest(
-        self: object, session: Session, params: CallToolRequestParams
-    ) -> object:
-        assert type(params) is m.CallToolRequestParams
-        return m.CallToolResult(content=[m.TextContent(text="old")])
-
-    marked = pkg.handles("tools/call", "2024-11-05", "2025-03-26")(for_the_oldest)
-    ours = tools(OWN, do_nothing, for_the_oldest=marked)
-    for revision in REVISIONS:
-        talk = pkg.connect_in_memory(client(revision), ours, revisions=pkg.REVISIONS)
-        async with talk as one:
-            result = await one.call_tool("x")
-            assert content_of(result)[0].text == ("old" if revision < "2025-06-18" else "done")
-
-
 def test_each_kind_of_loss_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     told: list[Any] = []
 
@@ -436,20 +391,6 @@ async def test_notification_that_the_wire_lacks_is_reported_and_not_sent() -> No
     assert [(loss.method, loss.what) for loss in told] == [
         ("notifications/elicitation/complete", "refused")
     ]
-
-
-async def test_batches_are_a_matter_of_the_wire() -> None:
-    batch = [request("tools/call", id, name="x") for id in (1, 2)]
-    async with serve_by_hand(tools(OWN, do_nothing), **ALL) as hand:
-        await welcome(hand, "2025-03-26")
-        await hand.send(batch)
-        assert [answer["result"]["content"][0]["text"] for answer in await hand.take()] == [
-            "done"
-        ] * 2
-    async with serve_by_hand(tools("2025-03-26", do_nothing), **ALL) as hand:
-        await welcome(hand, OWN)
-        await hand.send(batch)
-        assert (await hand.take())["error"]["code"] == -32600
 
 
 async def test_a_request_in_the_wrong_era_is_still_refused() -> None:

@@ -17,7 +17,6 @@ from mcp_revisions import (
     Declined,
     InvalidParams,
     LocalError,
-    McpError,
     MissingCapability,
     RemoteError,
     form,
@@ -26,7 +25,7 @@ from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams, ElicitRequestParams
 from pydantic import AnyUrl, BaseModel, ConfigDict, Field, SecretStr, field_validator
 from support.json_types import Json, JsonObject
-from support.revisions import ERAS, OLD, REVISIONS
+from support.revisions import OLD, REVISIONS
 from support.sessions.talking import client, entry, models, pkg, tools
 from support.tables import case
 from typing_extensions import TypedDict
@@ -350,18 +349,6 @@ def test_type_without_form_is_refused_with_name_and_hint() -> None:
             form(kind)
 
 
-async def test_question_without_form_is_not_asked() -> None:
-    async def ask(session: Any) -> str:
-        for kind, why in ((Nested, r"Nested\.point"), (None, "None")):
-            with pytest.raises(TypeError, match=why):
-                await session.ask("?", kind)
-        return "refused"
-
-    for revision in ERAS:
-        with case(revision):
-            assert await outcome_at(client(revision), revision, revision, ask) == ["refused"]
-
-
 async def test_a_user_may_say_no() -> None:
     said: dict[str, object] = {"decline": Declined(), "cancel": Cancelled()}
     for own, spoken, action in product(WITH_FORMS, WITH_FORMS, said):
@@ -402,25 +389,6 @@ async def test_answer_is_checked_beyond_form() -> None:
             )
 
 
-async def test_an_answer_that_does_not_fit_the_form_is_refused_as_in_any_question() -> None:
-    for revision in ERAS:
-        with case(revision):
-
-            async def call(session: Session, params: CallToolRequestParams) -> str:
-                return str(await session.ask("?", Order))
-
-            ours = client_with_answers(revision, accepts(count=9))
-            async with pkg.connect_in_memory(ours, tools(revision, call)) as connected:
-                with pytest.raises(McpError, match="Invalid answers") as refused:
-                    await connected.call_tool("x")
-            assert refused.value.code == -32602
-            problems = {
-                problem["pointer"]: problem["message"] for problem in refused.value.data["problems"]
-            }
-            ends = {at.rpartition("/content")[2]: text for at, text in problems.items()}
-            assert ends == {"/name": "Field required", "/count": "Should be at most 4"}
-
-
 async def test_too_few_choices_in_a_text_are_refused() -> None:
     several = Annotated[list[Size], Field(min_length=2)]
     for own in WITH_FORMS:
@@ -458,9 +426,7 @@ async def test_a_question_may_be_answered_with_a_task_if_it_asks_for_one() -> No
     async def later(session: Any) -> Any:
         spec = entry(session, "elicitation/create")
         params = m.ElicitRequestFormParams(
-            message="?",
-            requested_schema=order.schema_for(spec, OLD),
-            task=m.TaskMetadata(ttl=5),
+            message="?", requested_schema=order.schema_for(spec, OLD), task=m.TaskMetadata(ttl=5)
         )
         return await session.request_once(spec, params)
 

@@ -34,7 +34,6 @@ from support.sessions.talking import (
     pkg,
     request,
     run,
-    server,
     shaken,
     tools,
     welcome,
@@ -165,19 +164,6 @@ async def test_lines_for_people_end_no_call() -> None:
             assert content[0].text == "t"
 
 
-async def test_unreadable_request_of_server_is_answered_with_its_id() -> None:
-    answers: list[Json] = []
-
-    async def play(hand: Hand, id: int) -> None:
-        await hand.send(b'{"jsonrpc":"2.0","id":%d,"method":"ping","params":NaN}' % id)
-        answers.append(await hand.take())
-        await hand.send(text_of(id))
-
-    content, _ = await call(acting(play))
-    assert content[0].text == "t"
-    assert answers[0]["error"]["code"] == -32700
-
-
 async def test_error_without_id_ends_the_only_call_at_once() -> None:
     for line in [
         b'{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"too long"}}',
@@ -298,17 +284,6 @@ async def test_bridge_ends_the_call_that_has_an_unreadable_answer() -> None:
         assert "NaN is not JSON" in answer["error"]["message"]
 
 
-async def test_bridge_reads_and_refuses_what_its_client_sends() -> None:
-    line = text_of("%d", '"t"').replace(b'"%d"', b"%d")
-    async with serve_bridged(sending(line)) as hand:
-        await hand.send(b"\xef\xbb\xbf" + json.dumps(hello()).encode())
-        assert "result" in await hand.take()
-        await hand.send(INITIALIZED)
-        await hand.send(b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":NaN}')
-        answer = await hand.take()
-        assert (answer["id"], answer["error"]["code"]) == (7, -32700)
-
-
 async def echo(session: Any, params: Any) -> str:
     return str(params.arguments["a"])
 
@@ -321,19 +296,6 @@ async def test_server_reads_requests_whose_meaning_is_clear() -> None:
         ping = json.dumps(request("ping", 2)).encode()
         await hand.send(b"\xef\xbb\xbf" + ping + b" " + ping.replace(b'"id": 2', b'"id": 3'))
         assert [(await hand.take())["id"] for _ in range(2)] == [2, 3]
-
-
-async def test_server_refuses_unreadable_request_with_its_id() -> None:
-    async with shaken(server(OLD)) as hand:
-        for line, id in [
-            (b'{"jsonrpc":"2.0","id":5,"method":"ping","params":NaN}', 5),
-            (b'{"method":"ping","params":"\xff","jsonrpc":"2.0","id":"a"}', "a"),
-            (json.dumps(request("ping", 6)).encode("utf-16"), 6),
-        ]:
-            with case(line):
-                await hand.send(line)
-                answer = await hand.take()
-                assert (answer["id"], answer["error"]["code"]) == (id, -32700)
 
 
 async def test_unreadable_answer_of_client_fails_the_question_at_once() -> None:

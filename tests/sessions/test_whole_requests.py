@@ -7,9 +7,8 @@ from mcp_revisions import v2025_11_25 as handshake
 from mcp_revisions import v2026_07_28 as stateless
 from mcp_revisions.v2025_11_25 import models as old
 from mcp_revisions.v2026_07_28.models import ElicitRequestParams
-from support.revisions import ERAS, STATELESS
+from support.revisions import STATELESS
 from support.sessions.talking import client, content_of, models, pkg, stub, tools
-from support.tables import case
 
 
 async def accept(self: object, params: ElicitRequestParams) -> Any:
@@ -32,19 +31,6 @@ async def test_a_request_is_completed_and_one_that_is_sent_once_has_what_comes()
         params = m.CallToolRequestParams(name="x")
         assert content_of(await one.request(spec, params))[0].text == "accept"
         assert isinstance(await one.request_once(spec, params), m.InputRequiredResult)
-
-
-async def test_whole_params_and_members_have_the_same_result() -> None:
-    async def echoes(session: Any, params: Any) -> object:
-        return str(params.arguments)
-
-    for revision in ERAS:
-        params = models(revision).CallToolRequestParams(name="x", arguments={"a": 1})
-        ours: Any = client(revision)
-        with case(revision):
-            async with pkg.connect_in_memory(ours, tools(revision, echoes)) as one:
-                spec = pkg.load(revision).methods.CALL_TOOL
-                assert await one.request(spec, params) == await one.call_tool("x", {"a": 1})
 
 
 class Working(handshake.Server):

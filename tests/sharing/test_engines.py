@@ -31,7 +31,6 @@ from mcp_protogen.runtime.storage.engine import (
 )
 from mcp_protogen.runtime.storage.memory import MemoryEngine
 from support import tables
-from support.engines import SlowProxy
 from support.sharing.workers import (
     ENGINES,
     PATIENCE,
@@ -43,6 +42,7 @@ from support.sharing.workers import (
     wait_for_engine,
     working,
 )
+from support.slow_proxy import SlowProxy
 
 LIFETIME = 60.0
 NOBODY = frozenset[str]()

@@ -27,8 +27,9 @@ from mcp_protogen.runtime.storage.engine import (
     Events,
 )
 from support import tables
-from support.engines import PostgresServer, SlowProxy
+from support.engines import PostgresServer
 from support.sharing.workers import PATIENCE, Worker, until, wait_for_engine, working
+from support.slow_proxy import SlowProxy
 
 LIFETIME = 60.0
 

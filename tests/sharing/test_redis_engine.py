@@ -11,9 +11,11 @@ from itertools import count
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.features.sharing import lease
 from mcp_protogen.runtime.features.sharing.redis import redis_listener, redis_stores
 from mcp_protogen.runtime.features.sharing.redis.connection import CommandConnection
 from mcp_protogen.runtime.features.sharing.redis.redis_engine import RedisEngine
+from mcp_protogen.runtime.features.sharing.redis.redis_listener import RedisListener
 from mcp_protogen.runtime.storage.engine import (
     Appended,
     EngineUnavailable,
@@ -23,9 +25,10 @@ from mcp_protogen.runtime.storage.engine import (
 )
 from redis import exceptions
 from support import tables
-from support.engines import RedisServer, SlowProxy, program, redis_running
+from support.engines import RedisServer, program, redis_running
 from support.ports import free_port
 from support.sharing.workers import PATIENCE, Worker, until, wait_for_engine, working
+from support.slow_proxy import SlowProxy
 
 LIFETIME = 60.0
 
@@ -582,9 +585,9 @@ def test_invalid_redis_url_is_refused_without_password() -> None:
 
 
 class Failing:
-    """A redis-py connection that fails to open, or takes a minute."""
+    """A redis-py connection that fails while it opens, or takes a minute."""
 
-    is_connected = False
+    is_connected = True
 
     def __init__(self, error: Exception | None) -> None:
         self.error = error
@@ -617,6 +620,61 @@ async def test_reason_of_a_failure_has_nothing_of_what_the_server_says() -> None
             with pytest.raises(EngineUnavailable) as raised:
                 await connection.run([])
             assert str(raised.value) == reason
+            assert not connection.is_open
+
+
+class Hearing:
+    """The connection of a listener; a server process answers after two seconds, or none does."""
+
+    pause = 0.0
+
+    def __init__(self, run_id: bytes | None) -> None:
+        self.run_id = run_id
+
+    async def run(self, *_: object, **options: object) -> list[Any]:
+        await asyncio.sleep(2)
+        if self.run_id is None:
+            raise EngineUnavailable("Redis is unavailable")
+        return [[1, 0, 0]]
+
+
+class Calls:
+    """Calls to a server process, which are never answered."""
+
+    def __init__(self, task: object) -> None:
+        self.task = task
+        self.connection = CommandConnection(partial(Failing, None), timeout=5.0)
+        self.connection.run_id = b"one"
+
+    def run(self, *_: object) -> asyncio.Future[Any]:
+        return asyncio.get_running_loop().create_future()
+
+
+@pytest.mark.skips_time
+async def test_lease_lasts_from_its_request_and_calls_follow_the_listener(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for module in (lease, redis_listener):
+        monkeypatch.setattr(module, "now", asyncio.get_running_loop().time)
+    under_way, kept = object(), b"one"
+    rows = (
+        (b"one", None, kept),
+        (b"other", None, None),
+        (None, None, None),
+        (None, under_way, kept),
+    )
+    for row in rows:
+        heard, task, run_id = row
+        hearing: Any = Hearing(heard)
+        calls: Any = Calls(task)
+        held = lease.Lease(6.0)
+        listener = RedisListener(hearing, "workers", "a", held, print)
+        listening = asyncio.create_task(listener.listen(calls))
+        await listener.tried.wait()
+        with tables.case(row):
+            assert (held.wait, held.current) == (0.0, heard is not None)
+            assert calls.connection.run_id == run_id
+        listening.cancel()
 
 
 async def test_pauses_between_attempts_to_connect_grow_to_one_second(

@@ -54,7 +54,7 @@ async def test_a_task_is_begun_asked_answered_and_cancelled_at_any_worker(engine
                 waiting = create_task(handle.result(as_=str))
                 assert (await handle.status()).status == "working"
                 work.go_on.set()
-                assert await wait_for(waiting, 10) == "done"
+                assert await wait_for(waiting, 10) == "slow is done"
             with case(f"{revision} cancels"):
                 work.go_on.clear()
                 work.began.clear()
@@ -71,7 +71,7 @@ async def test_a_task_is_begun_asked_answered_and_cancelled_at_any_worker(engine
                 else:
                     with pytest.raises(McpError):
                         await client.task({**handle.to_json(), "taskId": "?"}).status()
-        assert {passed.server for passed in workers.passed} == {0, 1, 2}
+        assert {*workers.passed} == {0, 1, 2}
 
 
 @pytest.mark.shows("TC-09", "TC-10")
@@ -194,8 +194,8 @@ async def test_progress_and_status_of_a_task_come_on_the_stream_of_its_session(
             assert progress["params"]["_meta"][RELATED] == {"taskId": id}
             work.go_on.set()
             async with timeout(10):
-                status = await events.take()
-            assert status["method"] == "notifications/tasks/status"
+                while (status := await events.take())["method"] != "notifications/tasks/status":
+                    pass
             assert (status["params"]["taskId"], status["params"]["status"]) == (id, "completed")
 
 

@@ -1,10 +1,10 @@
 """Clients of workers in one process, in any order, with every possible fault.
 
-`python -m support.sharing.playing 7`, in `tests`, plays the schedule of seed 7 and prints it.
+`python -m support.sharing.schedules 7`, in `tests`, plays the schedule of seed 7 and prints it.
 """
 
 import pytest
-from support.sharing.playing import simulate
+from support.sharing.schedules import simulate
 from support.tables import case
 
 EACH = 50

@@ -3,7 +3,6 @@
 `EngineServer` has the operations of both PostgreSQL and Redis.
 """
 
-import asyncio
 import os
 import shutil
 import signal
@@ -16,13 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, Protocol
-from urllib.parse import urlsplit, urlunsplit
 
 from support.missing import skip_untested
 from support.patience import PATIENCE
 from support.ports import free_port
 from support.programs import find_program
-from support.relaying import Relay, Watch
 
 # Programs, and further folders to look in.
 _REDIS: Final = "redis-server", ""
@@ -182,29 +179,6 @@ def redis_running(*options: str) -> Generator[RedisServer, None, None]:
             yield server
         finally:
             server.stop(keep=False)
-
-
-class SlowProxy(Relay):
-    """A proxy that delays each piece by `delay` seconds."""
-
-    def __init__(self, url: str) -> None:
-        self._to = urlsplit(url)
-        assert self._to.port is not None
-        super().__init__(self._to.port)
-        self.delay = 0.0
-
-    @property
-    def url(self) -> str:
-        assert self.port, "the proxy is not running"
-        place = self._to.netloc.replace(f":{self._to.port}", f":{self.port}")
-        return urlunsplit(self._to._replace(netloc=place))
-
-    def watch(self) -> Watch:
-        async def delay(_: bool, __: bytes) -> bool:
-            await asyncio.sleep(self.delay)
-            return True
-
-        return delay
 
 
 @dataclass

@@ -3,15 +3,7 @@
 from typing import Any
 
 import pytest
-from mcp_revisions import (
-    Accepted,
-    CallNext,
-    MethodCall,
-    TaskOptions,
-    Toolkit,
-    connect_http,
-    tool,
-)
+from mcp_revisions import Accepted, CallNext, MethodCall, TaskOptions, Toolkit, connect_http, tool
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28 import models as m
 from mcp_revisions.v2026_07_28.ext.tasks import TasksClient, TasksServer

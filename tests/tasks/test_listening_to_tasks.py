@@ -12,15 +12,7 @@ from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
 from support.coroutines import until
 from support.json_types import JsonObject
 from support.sessions.talking import CAPABILITIES, META, Hand, pkg, serve_by_hand
-from support.tasks.by_hand import (
-    DECLARED,
-    Before,
-    Clock,
-    ScriptedServer,
-    Since,
-    calling,
-    set_clock,
-)
+from support.tasks.by_hand import DECLARED, Before, Clock, ScriptedServer, Since, calling, set_clock
 
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 LISTEN = "subscriptions/listen"

@@ -18,21 +18,19 @@ from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.generate import generate
 from mcp_protogen.pipeline.inputs.pins import read_snapshot
-from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES
 from mcp_protogen.runtime.transports.memory import memory_pair
 from support.generated.absorbing_revision import (
     ABSORBING,
     FETCHING,
     PARTS,
-    decide,
     draft_in,
-    schemas_of,
     write_package,
 )
+from support.generated.schema_folders import decide, schemas_of
 from support.generating import write_files
 from support.json_types import Json
 from support.revisions import OLD, STATELESS
-from support.sessions.talking import META, Hand, modern
+from support.sessions.talking import Hand
 from support.tables import case
 
 # All is in memory.
@@ -54,7 +52,7 @@ def pkg(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The package of these revisions."""
     place = tmp_path_factory.mktemp("absorbing")
     folder = draft_in(place)
-    decide(folder)
+    decide(folder, ABSORBING)
     write_package(folder, place / "with_tasks_in_core", (OLD, *REVISIONS))
     sys.path.insert(0, str(place))
     return import_module("with_tasks_in_core")
@@ -198,28 +196,6 @@ async def test_the_core_of_2025_11_25_has_its_own_form_of_tasks_beside_it(pkg: A
                 await check_calls(client, theirs)
 
 
-async def test_a_server_declares_tasks_as_each_revision_does(pkg: Any) -> None:
-    for theirs, spoken in product(REVISIONS, repeat=2):
-        with case(f"a server of {theirs} in {spoken}"):
-            opener = pkg.in_memory(make_server(pkg, theirs), revisions=pkg.REVISIONS)
-            async with pkg.connect(
-                opener, make_client(pkg, spoken), revisions=revisions_of(pkg, spoken)
-            ) as client:
-                declared = client.server_capabilities.to_wire()
-            found = {name: declared[name] for name in ("extensions", "tasks") if name in declared}
-            assert found == DECLARED[spoken]
-
-
-async def test_only_the_core_makes_a_task_of_a_call_that_declares_nothing(pkg: Any) -> None:
-    bare: Json = {**META, CLIENT_CAPABILITIES: {}}
-    async with serve(pkg, ABSORBING) as hand:
-        for spoken, expected in zip(REVISIONS, ("complete", "task", "task"), strict=True):
-            with case(spoken):
-                meta: Json = {**bare, "io.modelcontextprotocol/protocolVersion": spoken}
-                await hand.send(modern("tools/call", 1, name="slow", _meta=meta))
-                assert (await hand.take())["result"]["resultType"] == expected
-
-
 async def test_a_client_declares_the_extension_only_where_it_is_one(pkg: Any) -> None:
     for ours, spoken in product(REVISIONS, repeat=2):
         sent = list[bytes]()
@@ -325,20 +301,6 @@ async def test_id_of_task_is_where_facts_have_it(other_ids: Any) -> None:
         assert all(task.id for task in listed.tasks) and listed.tasks
     text = b"".join(sent)
     assert b'"method":"tasks/get","params":{"id":' in text
-
-
-async def test_id_of_task_passes_bridges(other_ids: Any) -> None:
-    for ours, theirs in product((OLD, STATELESS), repeat=2):
-        with case(f"a client of {ours} and a server of {theirs}"):
-            async with (
-                open_bridge(other_ids, theirs, []) as opener,
-                other_ids.connect(
-                    opener,
-                    make_client(other_ids, ours),
-                    revisions=revisions_of(other_ids, ours),
-                ) as client,
-            ):
-                await use_handles(other_ids, client, theirs)
 
 
 async def test_task_of_client_has_its_id_there_too(other_ids: Any) -> None:

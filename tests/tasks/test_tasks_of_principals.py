@@ -171,10 +171,7 @@ async def test_a_listen_stream_has_only_ones_own_tasks() -> None:
             wanted = {"taskIds": [id], "toolsListChanged": True}
             with case(name):
                 async with site.modern_stream(
-                    "subscriptions/listen",
-                    notifications=wanted,
-                    meta=DECLARED,
-                    headers=of(name),
+                    "subscriptions/listen", notifications=wanted, meta=DECLARED, headers=of(name)
                 ) as events:
                     assert await listened_tasks(events) == followed
                     if followed:

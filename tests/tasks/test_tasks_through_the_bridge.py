@@ -73,17 +73,6 @@ async def test_a_cancelled_task_stops_at_the_server(client: str, server: str) ->
 
 
 @BOTH_WAYS
-async def test_a_task_that_nobody_knows_is_unknown(client: str, server: str) -> None:
-    async with connect_bridged(CLIENTS[client](), SERVERS[server]()) as one:
-        handle = await one.start_task("slow")
-        kept = {**handle.to_json(), "taskId": "none"}
-        for ask in ("status", "cancel", "result"):
-            with case(ask), pytest.raises(McpError) as raised:
-                await getattr(one.task(kept), ask)()
-            assert raised.value.code == -32602
-
-
-@BOTH_WAYS
 async def test_a_plain_call_gets_its_result(client: str, server: str) -> None:
     async with connect_bridged(CLIENTS[client](), SERVERS[server]()) as one:
         assert (await one.call_tool("quick")).text == "quick is done"

@@ -20,28 +20,6 @@ def connect_over(own: str, wire: str, client: str, tap: Wire) -> AbstractAsyncCo
     return pkg.connect(opener, CLIENTS[client](), revisions=spoken)
 
 
-@pytest.mark.parametrize(
-    ("own", "wire", "client"),
-    [
-        (STATELESS, OLD, OLD),
-        (OLD, STATELESS, STATELESS),
-        (STATELESS, OLD, STATELESS),
-        (OLD, STATELESS, OLD),
-        (OLD, OLD, STATELESS),
-        (STATELESS, STATELESS, OLD),
-    ],
-)
-async def test_a_call_becomes_a_task_of_the_wire(own: str, wire: str, client: str) -> None:
-    tap = Wire()
-    async with connect_over(own, wire, client, tap) as one:
-        handle = await one.start_task("name_revision")
-        result = await handle.result()
-    assert content_of(result)[0].text == wire
-    assert tap.calls(METHODS[wire])
-    tasks = [message["result"] for message in tap if "task" in str(message.get("result", ""))]
-    assert any(task.get("resultType") == "task" or "task" in task for task in tasks)
-
-
 @pytest.mark.parametrize(("own", "wire", "client"), [(STATELESS, OLD, OLD), (OLD, STATELESS, OLD)])
 async def test_a_task_asks_what_its_handler_asks(own: str, wire: str, client: str) -> None:
     async with connect_over(own, wire, client, Wire()) as one:

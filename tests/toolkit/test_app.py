@@ -1,6 +1,5 @@
 """Servers without a class: what an `App` offers, is called and speaks, and how it is run."""
 
-import asyncio
 import json
 import subprocess
 import sys
@@ -10,9 +9,8 @@ import pytest
 from support.folders import ROOT
 from support.http.serving import run_app
 from support.revisions import OLD, REVISIONS
-from support.sessions.talking import content_of, run
 from support.tables import case
-from support.toolkit.kits import mcp, pkg, prompt, resource, text_of, tool
+from support.toolkit.kits import mcp, pkg, prompt, resource, tool
 
 
 def greeter(revision: str = OLD) -> mcp.App:
@@ -121,23 +119,6 @@ def test_a_decorator_returns_the_function_and_takes_the_marks_that_it_has() -> N
     assert not mcp.App("other").__mcp_runtime__.catalogue.lists["tools"]
 
 
-def test_a_class_of_apps_has_methods_too() -> None:
-    class Greeter(mcp.App):
-        @tool
-        def greet(self) -> str:
-            return f"Hello from {self.info and self.info.name}"
-
-    async def script() -> None:
-        app = Greeter("me")
-        app.tool(name="late")(lambda: "late")
-        async with pkg.connect_in_memory(mcp.Client(), app) as client:
-            said = await client.call_tool("greet")
-            assert content_of(said)[0].text == "Hello from me"
-            assert [tool.name async for tool in client.iter_tools()] == ["greet", "late"]
-
-    run(script())
-
-
 def test_names_of_the_app_are_not_those_of_methods() -> None:
     @tool
     def taken(self: object) -> str:
@@ -161,14 +142,3 @@ def test_an_app_that_is_made_loads_no_transport() -> None:
         check=True,
     )
     assert json.loads(done.stdout) == []
-
-
-def test_an_app_may_be_served_again_in_another_loop() -> None:
-    app = greeter()
-
-    async def script() -> None:
-        async with pkg.connect_in_memory(mcp.Client(), app) as client:
-            assert text_of((await client.call_tool("greet")).to_wire())
-
-    asyncio.run(script())
-    asyncio.run(script())

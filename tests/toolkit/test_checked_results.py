@@ -18,7 +18,7 @@ from mcp_revisions.v2025_11_25.models import (
 from support.json_types import JsonObject
 from support.revisions import OLD, STATELESS
 from support.tables import case
-from support.toolkit.kits import CheckedResults, RemoteError, Toolkit, mcp, pkg, run, tool
+from support.toolkit.kits import CheckedResults, RemoteError, mcp, pkg, run
 
 SCHEMA: Any = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 
@@ -157,9 +157,7 @@ def test_a_schema_that_nobody_can_use_is_left_out_of_account(
     assert "results are not checked: the output schema of tool" in caplog.text
 
 
-async def test_missing_jsonschema_is_reported_for_results(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_missing_jsonschema_is_reported_for_results(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jsonschema", None)
     server = serving(OLD, RESULTS, SCHEMAS)
     async with pkg.connect_in_memory(checking(), server) as ours:
@@ -243,16 +241,6 @@ async def test_a_list_takes_from_the_time_of_the_call_and_a_bad_one_no_more(
     assert first["timeout"] <= 4.97
     assert first["max_timeout"] <= 599.97
     assert second == {"timeout": 5, "reset_on_progress": True}
-
-
-async def test_toolkit_results_pass_check() -> None:
-    class Adder(Toolkit, mcp.Server):
-        @tool
-        def add(self, a: int, b: int) -> int:
-            return a + b
-
-    async with pkg.connect_in_memory(checking(), Adder()) as ours:
-        assert (await ours.call_tool("add", {"a": 1, "b": 2})).structured_content == {"result": 3}
 
 
 @pytest.mark.skips_time

@@ -8,7 +8,6 @@ from typing import Annotated, Any, cast
 import pytest
 from pydantic import BaseModel
 from support.revisions import ERAS, REVISIONS
-from support.sessions.talking import content_of
 from support.tables import case
 from support.toolkit.kits import (
     Refused,
@@ -20,7 +19,6 @@ from support.toolkit.kits import (
     listed_tools,
     mcp,
     pkg,
-    run,
     text_of,
     tool,
 )
@@ -252,42 +250,6 @@ async def test_dependencies_end_after_cancellation() -> None:
     assert noted == ["plain", "open", "begin", *ending]
 
 
-def test_calls_at_the_same_time_share_nothing() -> None:
-    app, made = mcp.App("any"), list[object]()
-
-    def new() -> object:
-        made.append(object())
-        return made[-1]
-
-    @app.tool
-    async def number(a: Annotated[object, Depends(new)], b: Annotated[object, Depends(new)]) -> str:
-        await asyncio.sleep(0)
-        return str(a is b)
-
-    async def script() -> None:
-        async with pkg.connect_in_memory(mcp.Client(), app) as client:
-            done = await asyncio.gather(*(client.call_tool("number") for _ in range(3)))
-            assert [content_of(result)[0].text for result in done] == ["True"] * 3
-
-    run(script())
-    assert len(made) == 3
-
-
-def test_a_call_that_has_none_takes_no_further_step() -> None:
-    app = mcp.App("any")
-
-    @app.tool
-    async def alone() -> str:
-        return ""
-
-    @app.tool
-    async def filled(db: Annotated[str, Depends(plain)]) -> str:
-        return db
-
-    tools = app.__mcp_runtime__.catalogue.lists["tools"]
-    assert ["run" in vars(tools[name]) for name in ("alone", "filled")] == [False, True]
-
-
 def circular(two: str) -> str:
     return two
 
@@ -377,15 +339,3 @@ def test_unfillable_dependency_is_refused_when_server_is_made() -> None:
 
 class Model(BaseModel):
     size: int = 1
-
-
-def test_a_class_of_any_kind_may_be_one() -> None:
-    app = mcp.App("any")
-
-    @app.tool
-    def sizes(
-        model: Annotated[Model, Depends(Model)], empty: Annotated[object, Depends(object)]
-    ) -> str:
-        return f"{model.size} {type(empty).__name__}"
-
-    assert text_of(call(app, "sizes")) == "1 object"

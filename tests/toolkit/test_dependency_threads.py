@@ -372,9 +372,7 @@ async def test_a_server_that_ends_does_not_wait_for_what_closes() -> None:
     assert noted == ["tool", "close", "closed", "closed"]
 
 
-async def test_failure_after_cancellation_is_logged(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_failure_after_cancellation_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     held = HeldDependency()
 
     def breaking(_: Annotated[None, Depends(held.generator())]) -> Iterator[None]:

@@ -1,9 +1,7 @@
 """Tools, prompts and resources that are there for some clients, and at some times."""
 
-import sys
 from collections.abc import Awaitable, Callable
 from itertools import product
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -12,7 +10,7 @@ from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import whose
 from support.tables import case
 from support.toolkit.kits import Toolkit, mcp, pkg, prompt, resource, tool
-from support.toolkit.mounting import Hearing, app, in_memory, names_of, program, text_of
+from support.toolkit.mounting import Hearing, app, in_memory, names_of, text_of
 
 NAMES = {"tools": "reset", "prompts": "plan", "resources": "log://all", "templates": "log://{day}"}
 TOKENS = {"a" * 16: pkg.Principal("admin"), "b" * 16: pkg.Principal("ben")}
@@ -91,16 +89,6 @@ async def test_disabled_item_is_neither_listed_nor_called() -> None:
                     assert await visible_names(one) == set()
                     assert await text_of(one, "look") == "open"
                     await refusals(one)
-
-
-async def test_disabled_mounted_item_is_hidden() -> None:
-    for own in ERAS:
-        above = app(OLD)
-        above.mount("s", shop(own, enabled=False))
-        with case(own):
-            async with in_memory(pkg.load(OLD).Client(), above) as one:
-                assert await visible_names(one) == {"s_look"}
-                await refusals(one, "s", "_")
 
 
 async def test_a_function_says_for_whom_something_is_there() -> None:
@@ -217,24 +205,6 @@ async def test_over_http_requests_without_a_session_are_not_switched_as_one() ->
                         assert (await text_of(one, "admit")).endswith(said)
                         assert ("reset" in await visible_names(one)) is (spoken == OLD)
             await served.close()
-
-
-async def test_a_client_on_a_pipe_is_switched_until_it_goes(tmp_path: Path) -> None:
-    path = tmp_path / "server.py"
-    for own, spoken in zip(ERAS, reversed(ERAS), strict=True):
-        made = f"made = weather({own!r})\n"
-        admit = "def admit(session: type(made).SESSION): made.enable('pack', session=session)\n"
-        add = "made.disable('pack')\nmade.add_tool(admit)\nmade.run()"
-        text = program("made").replace("made.run()", f"{made}{admit}{add}")
-        path.write_text(text)
-        with case((own, spoken)):
-            hearing = Hearing(spoken)
-            command = pkg.stdio_client([sys.executable, str(path)])
-            async with pkg.connect(command, hearing.client) as one, hearing.hearing():
-                assert "pack" not in await visible_names(one)
-                await one.call_tool("admit", {})
-                await hearing.hears("prompt")
-                assert "pack" in await visible_names(one)
 
 
 async def test_a_principal_is_switched_wherever_it_is() -> None:

@@ -13,7 +13,7 @@ from starlette.routing import Mount
 from support.folders import ROOT
 from support.http.serving import calling, outcome, run_app, text_in
 from support.ports import free_port
-from support.revisions import ERAS, OLD, REVISIONS, STATELESS
+from support.revisions import ERAS, OLD, REVISIONS
 from support.sessions.talking import hello
 from support.tables import case
 from support.toolkit.kits import LocalError, Toolkit, mcp, pkg, tool
@@ -97,19 +97,6 @@ def _none_opened() -> None:
     Own.opened, Own.closed = [], []
 
 
-async def test_where_a_class_is_given_each_connection_has_its_own() -> None:
-    async with (
-        pkg.connect_in_memory(mcp.Client(), Own) as one,
-        pkg.connect_in_memory(mcp.Client(), Own) as two,
-    ):
-        assert [await read_state(one), await read_state(two), await read_state(one)] == [
-            "1",
-            "2",
-            "1",
-        ]
-    assert sorted(map(id, Own.opened)) == sorted(map(id, Own.closed))
-
-
 async def test_over_http_each_session_of_a_class_has_its_own() -> None:
     app = pkg.http_app(Own)
     async with run_app(app) as port, calling(port) as site:
@@ -169,10 +156,7 @@ async def test_mounted_it_is_entered_with_the_first_request_and_left_by_close() 
 async def test_a_request_that_is_refused_enters_nothing() -> None:
     noted = Noted()
     app = noted.app().http()
-    async with (
-        run_app(Starlette(routes=[Mount("/", app=app)])) as port,
-        calling(port) as site,
-    ):
+    async with run_app(Starlette(routes=[Mount("/", app=app)])) as port, calling(port) as site:
         refused = await site.modern("tools/call", name="state", headers={"host": "example.org"})
         assert refused.status_code == 421
         assert noted.events == []
@@ -230,10 +214,7 @@ async def test_mounted_a_failure_is_answered_and_tried_again() -> None:
         yield "now"
 
     app = with_tool(mcp.App("me", lifespan=late)).http()
-    async with (
-        run_app(Starlette(routes=[Mount("/", app=app)])) as port,
-        calling(port) as site,
-    ):
+    async with run_app(Starlette(routes=[Mount("/", app=app)])) as port, calling(port) as site:
         assert outcome(await site.modern("tools/call", name="state"))[0] == 503
         assert text_in(await site.modern("tools/call", name="state")) == "now"
         await app.close()
@@ -271,18 +252,6 @@ async def test_an_asgi_server_hears_of_a_failure() -> None:
             said = [f"lifespan.{phase}.{how}" for phase, how in told]
             assert [event["type"] for event in sent] == said
             assert "the lifespan of me failed: OSError" in sent[-1]["message"]
-
-
-async def test_a_generator_in_a_class_is_named_at_the_start() -> None:
-    class Plain(Toolkit, mcp.Server):
-        async def lifespan(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-            yield
-
-    with pytest.raises(
-        LifespanError, match=r"Plain.lifespan is a generator, .*asynccontextmanager"
-    ):
-        async with pkg.connect_in_memory(mcp.Client(), Plain()):
-            raise AssertionError
 
 
 async def test_without_a_lifespan_there_is_no_state() -> None:
@@ -356,25 +325,6 @@ async def start_program(program: Any, how: str = "", fault: str = "") -> asyncio
     program.write_text(PROGRAM.format(path=str(ROOT / "generated"), how=how, fault=fault))
     pipe, command = asyncio.subprocess.PIPE, (sys.executable, str(program))
     return await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=pipe)
-
-
-async def test_a_program_on_stdio_enters_and_leaves_it(tmp_path: Any) -> None:
-    for is_told in (True, False):
-        with case(is_told):
-            process = await start_program(tmp_path / "server.py")
-            assert process.stderr is not None and process.stdin is not None
-            assert await process.stderr.readline() == b"open\n"
-            if is_told:
-                process.send_signal(signal.SIGTERM)
-            else:
-                process.stdin.close()
-            _, errors = await process.communicate()
-            assert (errors, process.returncode) == (b"close\n", 0)
-    for revision in (OLD, STATELESS):
-        client = pkg.load(revision).Client()
-        opener = pkg.stdio_client([sys.executable, str(tmp_path / "server.py")])
-        async with pkg.connect(opener, client):
-            assert await read_state(client, revision) == "ready"
 
 
 async def test_a_program_that_cannot_begin_ends_with_the_reason(tmp_path: Any) -> None:

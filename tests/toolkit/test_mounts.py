@@ -1,11 +1,9 @@
 """Servers that are mounted in others: what clients see of them, over all wires and revisions."""
 
 import logging
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from itertools import product
-from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -24,8 +22,6 @@ from support.toolkit.mounting import (
     in_memory,
     mounting,
     names_of,
-    over_http,
-    program,
     text_of,
     until,
     weather,
@@ -91,19 +87,6 @@ async def test_mounted_items_work_in_every_revision() -> None:
         with case((above, own, spoken)):
             hearing = Hearing(spoken)
             async with in_memory(hearing.client, mounting(above, own)) as one:
-                await use(hearing, one, above, own)
-
-
-async def test_mounted_items_work_over_every_transport(tmp_path: Path) -> None:
-    path = tmp_path / "server.py"
-    for above, own in ((OLD, STATELESS), (STATELESS, OLD)):
-        path.write_text(program(f"mounting({above!r}, {own!r})"))
-        with case((above, own)):
-            hearing = Hearing(own)
-            async with pkg.connect([sys.executable, path], hearing.client) as one:
-                await use(hearing, one, above, own)
-            hearing = Hearing(own)
-            async with over_http(hearing.client, mounting(above, own)) as one:
                 await use(hearing, one, above, own)
 
 
@@ -308,11 +291,7 @@ class Noting(Toolkit, mcp.Server):
         self.events.append("close")
 
     @tool
-    def look(
-        self,
-        session: mcp.Session,
-        state: Annotated[str, pkg.Depends(lambda: "made")],
-    ) -> str:
+    def look(self, session: mcp.Session, state: Annotated[str, pkg.Depends(lambda: "made")]) -> str:
         from threading import current_thread
 
         session.from_thread(session.log("error", "in a thread"))
@@ -402,16 +381,6 @@ async def test_handlers_of_a_class_are_asked_for_what_they_alone_know() -> None:
     async with in_memory(mcp.Client(), top) as one:
         assert [item.name async for item in one.iter_tools()] == ["own_free"]
         assert await text_of(one, "own_any") == "any"
-
-
-async def test_without_a_prefix_names_stay_as_they_are() -> None:
-    top = app(OLD)
-    top.mount(weather(OLD))
-    top.mount(Noting())
-    async with in_memory(mcp.Client(), top) as one:
-        assert "look" in (await names_of(one))["tools"]
-        assert await text_of(one, "forecast", place="x") == "rain in x"
-        assert (await one.read_resource("data://now")).contents[0].text == "dry"
 
 
 def test_invalid_mount_is_refused_with_both_names() -> None:

@@ -112,23 +112,6 @@ async def test_a_remote_server_is_reached_over_any_wire(tmp_path: Path) -> None:
             await served.close()
 
 
-async def test_changes_of_a_remote_server_reach_who_wants_to_know() -> None:
-    for of_remote, own, spoken in product(ERAS, ERAS, ERAS):
-        for over in (in_memory, over_http):
-            with case((of_remote, own, spoken, over.__name__)):
-                remote = alone(of_remote)
-                hearing = Hearing(spoken)
-                async with over(hearing.client, above(own, remote)) as one:
-                    await names_of(one)
-                    uri = "data://weather/now"
-                    async with hearing.hearing(uri):
-                        await text_of(one, "weather_touch")
-                        await hearing.hears(uri)
-                        remote.add_tool(lambda: "new", name="new")
-                        await hearing.hears("tool")
-                        assert await text_of(one, "weather_new") == "new"
-
-
 async def test_undeclared_changes_of_remote_server_pass_and_undeclared_log_entries_do_not(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -193,20 +176,6 @@ async def test_mount_passes_on_what_its_server_sends_against_the_schema(revision
         called = await one.call_tool("weather_null", {}, on_progress=reports.append)
         assert called.content[0].text == "done"
         assert [report.done for report in reports] == [1, 1, 2]
-
-
-async def test_mount_says_that_the_answer_of_its_server_cannot_be_read() -> None:
-    async def play(hand: Hand) -> None:
-        await shake(hand, tools={})
-        asked = await hand.take()
-        await hand.send(result(asked["id"], content=5))
-        await hand.take()
-
-    async with in_memory(Hearing(OLD).client, above(OLD, Accepting(play))) as one:
-        with pytest.raises(pkg.McpError) as raised:
-            await one.call_tool("weather_x", {})
-    assert raised.value.code == -32603
-    assert raised.value.message.startswith("The server's answer to tools/call cannot be read: /res")
 
 
 async def test_each_client_has_a_connection_from_its_first_need_to_its_end() -> None:
@@ -457,38 +426,6 @@ async def test_a_remote_server_that_is_not_there_is_left_out_and_tried_again(
                     await one.call_tool("weather_forecast", {"place": "x"})
                 path.write_text(program(f"weather({OLD!r})"))
                 assert await text_of(one, "weather_forecast", place="x") == "rain in x"
-
-
-async def test_a_remote_server_that_goes_away_is_connected_to_anew(tmp_path: Path) -> None:
-    path = tmp_path / "weather.py"
-    made = f"made = weather({OLD!r})\nmade.add_tool(lambda: os._exit(3), name='end')\n"
-    path.write_text("import os\n" + program("made").replace("made.run()", f"{made}made.run()"))
-    for spoken in ERAS:
-        with case(spoken):
-            server = above(OLD, str(path))
-            async with in_memory(pkg.load(spoken).Client(), server) as one:
-                for _ in range(2):
-                    assert await text_of(one, "weather_touch") == "touched"
-                    with pytest.raises(pkg.McpError, match="has gone before it answered"):
-                        await one.call_tool("weather_end", {})
-
-
-async def test_a_remote_server_may_be_in_a_mounted_one() -> None:
-    for spoken in ERAS:
-        remote, between, top = alone(STATELESS), app(STATELESS, "between"), app(OLD)
-        between.mount("inner", connect_to=remote)
-        top.mount("outer", between)
-        hearing = Hearing(spoken)
-        with case(spoken):
-            async with in_memory(hearing.client, top) as one:
-                assert "outer_inner_age" in (await names_of(one))["tools"]
-                assert await text_of(one, "outer_inner_age") == "42 years"
-                uri = "data://outer/inner/now"
-                assert (await one.read_resource(uri)).contents[0].uri == uri
-                async with hearing.hearing(uri):
-                    await text_of(one, "outer_inner_touch")
-                    await hearing.hears(uri)
-        await wait_for_connections(remote, 0)
 
 
 async def test_a_name_that_is_hidden_does_not_lead_to_the_remote_server() -> None:

@@ -1,6 +1,5 @@
 """Servers that are connected to and mounted: each is spoken to in the client's own revision."""
 
-import asyncio
 from itertools import product
 from typing import Any
 
@@ -70,21 +69,6 @@ async def test_server_that_asks_only_in_sessions_asks_through_an_app_without_the
             async with in_memory(Hearing(STATELESS).client, above) as one:
                 with pytest.raises(pkg.McpError, match="only ask in a session"):
                     await text_of(one, "weather_age")
-
-
-async def test_clients_of_several_revisions_use_one_app_at_once() -> None:
-    seen: set[str] = set()
-    remote, above = weather(OLD), app(STATELESS)
-    remote.middleware = (noting_revisions(seen),)
-    mount_remote(above, "weather", remote)
-
-    async def use(spoken: str) -> str:
-        async with in_memory(Hearing(spoken).client, above) as one:
-            return await text_of(one, "weather_age" if spoken in ASKING else "weather_touch")
-
-    answers = await asyncio.gather(*map(use, REVISIONS))
-    assert set(answers) == {"42 years", "touched"}
-    assert seen == {*REVISIONS}
 
 
 async def test_log_entries_reach_requests_that_ask_for_them() -> None:

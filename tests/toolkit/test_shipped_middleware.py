@@ -8,18 +8,9 @@ from typing import Any
 import pytest
 from mcp_protogen.runtime.toolkit import middleware
 from mcp_revisions import McpError, MethodCall, RateLimit, ResultCache, Timing, ToolError
-from support.http.serving import outcome, serving
 from support.json_types import JsonObject
 from support.revisions import OLD, STATELESS
-from support.sessions.talking import (
-    CAPABILITIES,
-    META,
-    client,
-    models,
-    modern,
-    pkg,
-    serve_by_hand,
-)
+from support.sessions.talking import CAPABILITIES, META, client, models, modern, pkg, serve_by_hand
 from support.tables import case
 from support.toolkit.kits import kit, resource, tool
 
@@ -102,21 +93,6 @@ async def test_a_rate_limit_has_a_bucket_for_each_key(clock: Clock) -> None:
                     await say(caller, spoken, "a")
 
 
-async def test_a_rate_limit_is_that_of_the_principal_over_http(clock: Clock) -> None:
-    one, two = "1" * 16, "2" * 16
-    tokens = pkg.static_tokens({one: pkg.Principal("1"), two: pkg.Principal("2")})
-    ours = kit(STATELESS, echo=echo, middleware=(RateLimit(1, methods={"tools/call"}),))()
-    async with serving(ours, authentication=pkg.Authentication(verify=tokens)) as site:
-        found: list[Any] = []
-        for token in (one, one, two):
-            fields = {"authorization": f"Bearer {token}"}
-            given = {"text": "a"}
-            found.append(
-                await site.modern("tools/call", name="echo", headers=fields, arguments=given)
-            )
-        assert [outcome(answer) for answer in found] == [(200, None), (429, -32000), (200, None)]
-
-
 def test_limits_that_let_nothing_through_are_refused() -> None:
     for wrong in ((0, None), (-1, None), (1, 0)):
         with pytest.raises(ValueError, match="allows no requests"):
@@ -129,18 +105,6 @@ def test_methods_that_are_one_text_are_refused() -> None:
             TypeError, match=r"methods must be a collection, not a single string: write \{'ping'\}"
         ):
             make()
-
-
-async def test_who_has_waited_as_long_as_they_were_told_is_let_through(clock: Clock) -> None:
-    for rate, begun in ((5, 128.0), (0.1, 118.2), (3, 100.0)):
-        clock.now = begun
-        async with calling(OLD, OLD, RateLimit(rate, 1, methods={"tools/call"})) as caller:
-            await say(caller, OLD, "a")
-            for _ in range(50):
-                with pytest.raises(McpError) as raised:
-                    await say(caller, OLD, "a")
-                clock.now += raised.value.data["retryAfter"]
-                await say(caller, OLD, "a")
 
 
 async def test_a_logger_that_takes_no_notice_costs_no_text() -> None:

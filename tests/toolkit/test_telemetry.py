@@ -95,10 +95,7 @@ async def recording(
         async with pkg.connect_in_memory(mine, ours, revisions=pkg.REVISIONS) as caller:
             yield caller, recorded
         return
-    async with (
-        serving(ours, pkg.REVISIONS) as site,
-        pkg.connect_http(site.url, mine) as caller,
-    ):
+    async with serving(ours, pkg.REVISIONS) as site, pkg.connect_http(site.url, mine) as caller:
         recorded.port = site.port
         yield caller, recorded
 
@@ -254,10 +251,7 @@ async def test_targets_of_other_methods() -> None:
         await caller.ping()
     for kind, metric in ((SpanKind.CLIENT, CLIENT), (SpanKind.SERVER, SERVER)):
         spans = {span.name: dict(span.attributes or {}) for span in recorded.spans(kind)}
-        assert set(spans) == {
-            *("resources/read", "prompts/get greet", "ping"),
-            ROOTS_CHANGED,
-        }
+        assert set(spans) == {*("resources/read", "prompts/get greet", "ping"), ROOTS_CHANGED}
         assert spans["resources/read"]["mcp.resource.uri"] == "note://one"
         assert spans["prompts/get greet"]["gen_ai.prompt.name"] == "greet"
         for point in recorded.points(metric):

@@ -143,16 +143,6 @@ def test_without_parameters_a_tool_takes_nothing() -> None:
     assert call(server, "idle", more=1)["isError"] is True
 
 
-def test_a_session_is_no_argument() -> None:
-    @tool
-    def who(self: object, session: mcp.Session) -> str:
-        assert session.client_info is not None
-        return session.client_info.name
-
-    assert schema_of(who) == {"type": "object", "additionalProperties": False}
-    assert text_of(call(kit(who=who)(), "who")) == "hand"
-
-
 @pytest.mark.shows("S2-40")
 def test_argument_problems_are_readable_result() -> None:
     wrong = {**FITTING, "days": 9, "plaec": "Oslo", "tree": {"name": "a", "below": [{"name": 1}]}}
@@ -198,20 +188,6 @@ def test_names_inside_are_not_those_that_clients_use() -> None:
     # Arguments are read as fields a0, a1, …: none of these is an argument.
     answer = call(Everything(), "everything", **FITTING, a0="x")
     assert "/a0: Extra inputs are not permitted" in text_of(answer)
-
-
-def test_defaults_are_those_of_the_function() -> None:
-    seen: list[Any] = []
-    default: list[int] = []
-
-    @tool
-    def take(self: object, items: list[int] = default, at: int = Field(default=7)) -> str:
-        seen.append((items, at))
-        return ""
-
-    assert call(kit(take=take)(), "take")["content"]
-    assert seen == [([], 7)]
-    assert seen[0][0] is default
 
 
 def test_unfillable_parameter_is_refused_when_class_is_made() -> None:
@@ -372,19 +348,6 @@ def test_no_two_parameters_have_one_name() -> None:
         kit(take=take)()
 
 
-def test_other_names_are_those_that_a_schema_gives() -> None:
-    @tool
-    def take(
-        self: object,
-        origin: Annotated[str, Field(validation_alias="from")],
-        target: str = Field(validation_alias="to", alias="at"),
-    ) -> str:
-        return f"{origin} {target}"
-
-    assert list(schema_of(take)["properties"]) == ["from", "to"]
-    assert text_of(call(kit(take=take)(), "take", **{"from": "a", "to": "b"})) == "a b"
-
-
 def test_ambiguous_parameter_definition_is_refused() -> None:
     @tool
     def names(
@@ -402,16 +365,6 @@ def test_ambiguous_parameter_definition_is_refused() -> None:
         TypeError, match="default: the parameter x has its default in the annotation"
     ):
         kit(default=default)()
-
-
-def test_a_session_may_be_missing_where_no_client_calls() -> None:
-    @tool
-    def who(self: object, session: Annotated[mcp.Session | None, "of the client"] = None) -> str:
-        return "nobody" if session is None else session.revision
-
-    assert who(None) == "nobody"
-    assert schema_of(who) == {"type": "object", "additionalProperties": False}
-    assert text_of(call(kit(who=who)(), "who")) == OLD
 
 
 def test_a_validator_that_breaks_is_a_tool_that_fails(caplog: pytest.LogCaptureFixture) -> None:

@@ -18,10 +18,6 @@ from support.json_types import JsonObject
 from support.revisions import ERAS, HANDSHAKE, OLD, REVISIONS, STATELESS
 from support.tables import case
 from support.toolkit.kits import (
-    InvalidParams,
-    McpError,
-    MissingCapability,
-    Refused,
     ToolError,
     Toolkit,
     call,
@@ -234,21 +230,6 @@ def test_without_an_annotation_objects_are_structured_and_the_rest_is_text() -> 
         assert nan == "function returned a value that is not JSON: /0: nan is not valid in JSON."
 
 
-def test_structure_can_be_declined() -> None:
-    server = returning(Forecast(place="Oslo"), Forecast, structured=False)
-    assert "outputSchema" not in listed_tools(server)["function"]
-    assert call(server, "function") == {
-        "content": [{"type": "text", "text": '{"place":"Oslo","celsius":20.0}'}]
-    }
-    for value, annotation, content in [
-        ("hello", str, [{"type": "text", "text": "hello"}]),
-        (None, str | None, []),
-    ]:
-        server = returning(value, annotation, structured=False)
-        assert "outputSchema" not in listed_tools(server)["function"]
-        assert call(server, "function") == {"content": content}
-
-
 def test_a_whole_result_goes_out_as_it_is() -> None:
     result = m.CallToolResult(content=[], meta={"a": 1}, structured_content={"b": 2})
     assert answer_with(result, m.CallToolResult) == result.to_wire()
@@ -354,18 +335,6 @@ def test_any_other_exception_stays_in_the_log(caplog: pytest.LogCaptureFixture) 
     answer = call(raising(ValueError("the password is 1234")), "function")
     assert answer == {"content": [{"type": "text", "text": "function failed."}], "isError": True}
     assert "the password is 1234" in caplog.text
-
-
-def test_errors_of_the_protocol_are_those_of_any_handler() -> None:
-    for error, code in [
-        (McpError(-1, "chosen"), -1),
-        (InvalidParams("no"), -32602),
-        (MissingCapability("roots/list", "client.roots"), -32603),
-    ]:
-        with case((error, code)):
-            refused = call(raising(error), "function")
-            assert isinstance(refused, Refused)
-            assert refused.code == code
 
 
 def test_a_function_may_be_marked_and_still_be_called() -> None:

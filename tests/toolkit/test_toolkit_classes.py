@@ -3,9 +3,7 @@
 import subprocess
 import sys
 from functools import partial, wraps
-from importlib import import_module
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,11 +11,9 @@ from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,
     CallToolResult,
-    GetPromptRequestParams,
     ListToolsResult,
     PaginatedRequestParams,
 )
-from support.generated.package_copy import copied_package
 from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
 from support.sessions.talking import hello, modern
@@ -74,23 +70,6 @@ CHANGED = {kind: f"notifications/{kind}/list_changed" for kind in ("tools", "pro
 CHANGES = {"listChanged": True}
 
 
-def test_servers_of_several_packages_may_offer_the_same_function(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "other_package").symlink_to(copied_package())
-    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    other_package = import_module("other_package")
-
-    def add(self: object, a: int, b: int) -> int:
-        return a + b
-
-    for mark in (other_package.tool, tool, other_package.tool):
-        mark(add)
-    server = kit(add=add)()
-    assert listed_tools(server).keys() == {"add"}
-    assert text_of(call(server, "add", a=1, b=2)) == '{"result":3}'
-
-
 def test_server_declares_exactly_its_items() -> None:
     rows: list[tuple[JsonObject, JsonObject]] = [
         ({}, {}),
@@ -133,19 +112,6 @@ async def test_and_the_same_to_clients_of_other_revisions() -> None:
                     await ask_it("prompts/list")
 
 
-def test_a_list_that_may_grow_is_there_while_it_is_empty() -> None:
-    for revision in REVISIONS:
-        with case(revision):
-            server = kit(revision, SENDS=frozenset(CHANGED.values()))()
-            asked: list[Any] = [
-                ("tools/list", {}),
-                ("prompts/list", {}),
-                ("resources/templates/list", {}),
-            ]
-            tools, prompts, templates = answers(server, revision, *asked)
-            assert tools["tools"] == prompts["prompts"] == templates["resourceTemplates"] == []
-
-
 class ByHand(Toolkit, mcp.Server):
     """A tool that is marked, and one that is answered for by hand."""
 
@@ -169,17 +135,6 @@ def test_handlers_written_by_hand_go_first_and_may_leave_the_rest() -> None:
     assert list(listed_tools(ByHand())) == ["shout", "whisper"]
     assert text_of(call(ByHand(), "whisper")) == "…"
     assert text_of(call(ByHand(), "shout", text="a")) == "A"
-
-
-def test_handwritten_handler_is_declared_without_marked_items() -> None:
-    async def on_get_prompt(
-        self: object, session: Session, params: GetPromptRequestParams
-    ) -> object:
-        return m.GetPromptResult(messages=[])
-
-    server = kit(on_get_prompt=on_get_prompt)()
-    assert server.capabilities().to_wire() == {"logging": {}, "prompts": {}}
-    assert answers(server, OLD, ("prompts/get", {"name": "x"})) == [{"messages": []}]
 
 
 async def test_a_handler_for_some_revisions_stands_beside_the_toolkit() -> None:
@@ -325,19 +280,6 @@ def test_partial_is_refused_with_advice_and_may_be_inside_a_decorator() -> None:
     listed = listed_tools(app)["greet"]
     assert listed["description"] == "Say hello."
     assert [*listed["inputSchema"]["properties"]] == ["name", "times"]
-
-
-def test_a_subclass_takes_what_its_init_takes() -> None:
-    class Greeter(Toolkit, mcp.Server):
-        def __init__(self, greeting: str) -> None:
-            self.greeting = greeting
-
-        @tool
-        def greet(self, name: str) -> str:
-            return f"{self.greeting}, {name}"
-
-    assert text_of(call(Greeter("Hi"), "greet", name="Ada")) == "Hi, Ada"
-    assert text_of(call(Greeter("Ho"), "greet", name="Ada")) == "Ho, Ada"
 
 
 def test_tool_options_are_listed_as_far_as_revision_has_them() -> None:

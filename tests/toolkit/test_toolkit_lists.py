@@ -1,23 +1,20 @@
 """Lists: in pages, and while they change."""
 
-import asyncio
 from itertools import product
 from typing import Any
 
 import pytest
 from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
-from support.sessions.talking import META, hello, request
+from support.sessions.talking import META, request
 from support.tables import case
 from support.toolkit.kits import (
     Refused,
-    Toolkit,
     answers,
     asking,
     call,
     kit,
     listed_tools,
-    mcp,
     pkg,
     prompt,
     resource,
@@ -194,31 +191,6 @@ async def test_in_the_stateless_era_whoever_listens_is_told() -> None:
         assert (await hand.take())["method"] == CHANGED["tools"]
 
 
-async def test_a_tool_can_add_a_tool() -> None:
-    class Growing(Toolkit, mcp.Server):
-        @tool
-        def grow(self, name: str) -> str:
-            self.add_tool(late, name=name)
-            return name
-
-    async with shaken(Growing()) as hand:
-        await hand.send(request("tools/call", 1, name="grow", arguments={"name": "x"}))
-        came = [await hand.take(), await hand.take()]
-        assert {message.get("method") for message in came} == {None, CHANGED["tools"]}
-        called = await hand.ask("tools/call", 2, name="x", arguments={"text": "a"})
-        assert text_of(called["result"]) == "a"
-
-
-async def test_changes_may_be_made_in_a_thread() -> None:
-    server = kit(early=early)()
-    async with shaken(server) as hand:
-        await hand.ask("ping")
-        await asyncio.to_thread(server.add_tool, late)
-        assert (await hand.take())["method"] == CHANGED["tools"]
-        listed = await hand.ask("tools/list", 2)
-        assert [tool["name"] for tool in listed["result"]["tools"]] == ["early", "late"]
-
-
 async def test_the_log_says_once_what_clients_are_not_told_of(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -236,14 +208,3 @@ async def test_the_log_says_once_what_clients_are_not_told_of(
                 assert (await hand.ask("ping", 2))["result"] == {}
             (record,) = caplog.records
             assert f'write SENDS = frozenset({{"{CHANGED[kind + "s"]}"}})' in record.getMessage()
-
-
-async def test_a_client_that_is_gone_is_no_reason_to_fail(caplog: pytest.LogCaptureFixture) -> None:
-    server = kit(early=early, SENDS=ANY)()
-    async with serve_by_hand(server) as hand:
-        await hand.send(hello())
-        await hand.take()
-        server.add_tool(late)
-    server.remove_tool("late")
-    await asyncio.sleep(0)
-    assert [record for record in caplog.records if record.levelname == "ERROR"] == []

@@ -285,17 +285,6 @@ def test_types_and_functions_say_what_may_stand_there(
     assert complete(argument, value, revision) == completion_of(*values)
 
 
-def test_a_function_may_know_what_is_filled_in_already() -> None:
-    for revision in REVISIONS:
-        with case(revision):
-            if revision >= "2025-06-18":
-                context = {"arguments": {"town": "Oslo"}}
-                assert complete("street", "K", revision, context=context) == completion_of(
-                    "K in Oslo"
-                )
-            assert complete("street", "K", revision) == completion_of("K in nowhere")
-
-
 def test_members_that_the_revision_does_not_declare_say_nothing_of_a_completion() -> None:
     for context in (5, {"arguments": {"town": "Oslo"}}):
         found = complete("street", "K", "2025-03-26", context=context)

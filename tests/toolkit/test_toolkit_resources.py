@@ -90,16 +90,6 @@ def test_fixed_uris_and_templates_are_listed_apart() -> None:
             assert templates["resourceTemplates"][0]["name"] == "town"
 
 
-def test_texts_bytes_and_values_are_contents() -> None:
-    assert reading("notes:readme") == [
-        {"uri": "notes:readme", "text": "# Hi\n", "mimeType": "text/markdown"}
-    ]
-    assert reading("notes:logo") == [{"uri": "notes:logo", "blob": "AP8="}]
-    assert reading("town://Oslo/3") == [
-        {"uri": "town://Oslo/3", "text": '{"place":"Oslo 3"}', "mimeType": "application/json"}
-    ]
-
-
 def test_variables_are_decoded_once_and_read_as_their_types() -> None:
     (contents,) = reading("town://S%C3%A3o%20Paulo%2525/07")
     assert contents["text"] == '{"place":"São Paulo%25 7"}'
@@ -166,16 +156,6 @@ def test_contents_stay_what_they_are() -> None:
 def test_given_mime_type_is_used() -> None:
     (contents,) = reading("a:b", of({"a": 1}, mime_type="application/geo+json"))
     assert contents["mimeType"] == "application/geo+json"
-
-
-def test_a_failure_is_an_internal_error_without_details(caplog: pytest.LogCaptureFixture) -> None:
-    @resource("a:b")
-    def function(self: object) -> str:
-        raise ValueError("secret")
-
-    refused = reading("a:b", kit(function=function)())
-    assert (refused.code, refused.message) == (-32603, "Internal error")
-    assert "secret" in caplog.text
 
 
 def test_a_tool_error_in_a_prompt_or_a_resource_is_an_error_with_its_text() -> None:

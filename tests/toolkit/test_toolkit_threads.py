@@ -153,34 +153,6 @@ async def test_a_cancelled_call_lets_go_of_its_thread() -> None:
     await until(blocked.ended)
 
 
-async def test_a_call_that_is_cancelled_before_its_turn_never_begins() -> None:
-    blocked, begun = Blocked(), list[str]()
-    server = kit(max_threads=1)()
-    server.add_tool(blocked.wait)
-    server.add_tool(lambda: begun.append("late"), name="late", output_schema={"type": "object"})
-    async with shaken(server) as hand:
-        await hand.send(request("tools/call", 1, name="wait", arguments={"text": "a"}))
-        await until(blocked.begun)
-        await hand.send(request("tools/call", 2, name="late"))
-        await hand.send(notification("notifications/cancelled", requestId=2))
-        assert (await hand.ask("ping", 3))["result"] == {}
-        blocked.released.set()
-        assert text_of((await hand.take())["result"]) == "a"
-    assert begun == []
-
-
-async def test_a_server_that_ends_does_not_wait_for_threads() -> None:
-    blocked = Blocked()
-    server = kit()()
-    server.add_tool(blocked.wait)
-    async with shaken(server, drain=0.01) as hand:
-        await hand.send(request("tools/call", 1, name="wait", arguments={"text": "a"}))
-        await until(blocked.begun)
-    assert not blocked.released.is_set()
-    blocked.released.set()
-    await until(blocked.ended)
-
-
 def test_a_program_ends_although_a_function_does_not() -> None:
     program = """
 import asyncio, sys, threading

@@ -13,13 +13,7 @@ from mcp_revisions.v2025_11_25 import models as m
 from pydantic import BaseModel, Field
 from support.json_types import Json, JsonObject
 from support.revisions import OLD, REVISIONS, STATELESS
-from support.sessions.talking import (
-    client,
-    content_of,
-    models,
-    pkg,
-    server,
-)
+from support.sessions.talking import client, content_of, models, pkg, server
 from support.tables import case
 
 pytestmark = pytest.mark.skips_time
@@ -141,18 +135,6 @@ async def test_server_sends_replacement_for_lone_surrogates(
                 assert not [entry for entry in caplog.records if entry.levelname == "ERROR"]
 
 
-async def test_prompts_and_resources_send_replacement_too() -> None:
-    for revision in REVISIONS:
-        with case(revision):
-            async with connecting(revision) as ours:
-                found: Json = await ours.get_prompt(name="greeting")
-                assert found.messages[0].content.text == SENT
-                read: Json = await ours.read_resource(uri="x://name")
-                assert read.contents[0].text == SENT
-                read = await ours.read_resource(uri="x://names")
-                assert read.contents[0].text == f'["{SENT}"]'
-
-
 async def test_replacement_is_logged_with_its_place(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -241,10 +223,7 @@ async def test_error_with_such_data_is_sent_without_it(caplog: pytest.LogCapture
 async def test_client_refuses_to_send_what_it_would_have_to_change() -> None:
     async with pkg.connect(Files(), client(OLD)) as ours:
         for arguments in ({"name": NAME}, {"x": inf}):
-            with (
-                case(arguments),
-                pytest.raises(pkg.LocalError, match="tools/call cannot be JSON"),
-            ):
+            with case(arguments), pytest.raises(pkg.LocalError, match="tools/call cannot be JSON"):
                 await ours.call_tool(name="text", arguments=arguments)
 
 

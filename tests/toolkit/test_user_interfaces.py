@@ -90,18 +90,6 @@ def test_hosts_get_user_interfaces_in_every_pair_of_revisions() -> None:
                 run(talk(own, spoken))
 
 
-def test_a_client_of_another_revision_declares_that_it_is_a_host() -> None:
-    async def talk(own: str, spoken: str) -> None:
-        client = client_of(own)
-        server = pkg.in_memory(server_of(spoken, **ALL)())
-        async with pkg.connect(server, client, revisions=pkg.REVISIONS):
-            assert (await metadata(client))["refresh"]["ui"]["visibility"] == ["app"]
-
-    for own, spoken in (("2026-07-28", "2025-11-25"), ("2025-11-25", "2026-07-28")):
-        with case(f"{own} {spoken}"):
-            run(talk(own, spoken))
-
-
 def test_other_clients_get_tools_without_user_interfaces_and_none_for_apps_alone() -> None:
     class Declaring(v2026_07_28.Client):
         DECLARES: ClassVar = {"extensions": {IDENTIFIER: {"mimeTypes": ["text/html"]}}}
@@ -174,20 +162,6 @@ def test_pages_have_their_media_type_and_metadata_whatever_a_function_returns() 
             )
             page = await client.read_ui(named)
             assert page.html == "<p>æ</p>"
-
-    run(talk())
-
-
-def test_mounted_user_interfaces_have_the_uris_of_the_server_above() -> None:
-    async def talk() -> None:
-        above = server_of()()
-        above.mount("north", server_of(**ALL)())
-        host, other = client_of("2026-07-28"), client_of("2026-07-28", is_host=False)
-        async with connect(host, above), connect(other, above):
-            assert await metadata(other) == {"north_forecast": {"example.com/mine": 1}}
-            [tool, _] = (await host.list_tools()).tools
-            page = await host.read_ui(tool)
-            assert (page.uri, page.html) == ("ui://north/weather/view", "<!doctype html>")
 
     run(talk())
 

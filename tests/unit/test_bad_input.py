@@ -195,19 +195,9 @@ REFUSED: dict[str, dict[str, tuple[str, Mutation]]] = {
         "message called just Request": (
             "/Request",
             define(Request=schemas.message("x"), ClientRequest=union("Request", "SayRequest")),
-        ),
+        )
     },
 }
-
-
-TYPE_NAMES = [
-    *("", " ", "-", "A\n", "Ä", "Α", "𝐀", "A\u0301", "A\x00", "A\u202e", "__import__", "{{A}}"),
-    *("A(object)", 'A"""', "A;import os", "{% A %}"),
-]
-MEMBER_NAMES = [
-    *("", "_", "$", "é", "a\nb", "a;b", "a=b", "a\x00", 'a"b', "a'b", "a\\b", "a(b)", "{{a}}"),
-    *("日本", "𝐚", "a\u202eb", "vendor/", "a/é", "-", "."),
-]
 
 
 def test_a_schema_that_cannot_be_used_is_refused_with_code_place_and_hint() -> None:
@@ -222,25 +212,6 @@ def test_a_schema_that_cannot_be_used_is_refused_with_code_place_and_hint() -> N
             assert first.place == "tiny.json"
             assert first.message and first.hint
             assert {problem.code for problem in found} == {code}
-
-
-def test_every_bad_request_is_shown_at_once() -> None:
-    document = schemas.schema()
-    names = [f"M{number}Request" for number in range(4)]
-    document["$defs"] |= {name: schemas.message(name[:2]) for name in names}
-    document["$defs"] |= {f"{name[:2]}Result": ref("Result") for name in names}
-    document["$defs"]["ClientRequest"] = union("SayRequest", *names)
-    without("RequestParams", "PingRequest")(document["$defs"])
-    document["$defs"] |= {
-        "AskRequestParams": record(x=STRING),
-        "ServerRequest": union("AskRequest"),
-    }
-    for name in names:
-        del document["$defs"][name]["properties"]["params"]
-    found = errors_of(document)
-    assert [(problem.code, problem.pointer) for problem in found] == [
-        ("bad-message", f"/$defs/{name}") for name in names
-    ]
 
 
 def test_faults_that_different_steps_find_are_shown_at_once() -> None:
@@ -267,49 +238,6 @@ def test_faults_that_different_steps_find_are_shown_at_once() -> None:
     expected = {(code, name) for name, (code, _) in faults.items()}
     others = {("dangling-ref", "ClientRequest"), ("bad-message", "SayRequest")}
     assert found == expected | others
-
-
-def test_messages_of_one_method_are_each_shown() -> None:
-    document = schemas.schema()
-    document["$defs"] |= {
-        "TalkRequest": schemas.message("echo/say", ANY_OBJECT),
-        "ClientRequest": union("SayRequest", "PingRequest", "TalkRequest"),
-    }
-    places = [problem.pointer for problem in errors_of(document)]
-    assert places == ["/$defs/SayRequest", "/$defs/TalkRequest"]
-
-
-def test_every_impossible_definition_is_shown_at_once() -> None:
-    document = schemas.schema()
-    document["$defs"] |= {name: {"allOf": [STRING, {"type": "array"}]} for name in ("A", "B")}
-    found = errors_of(document)
-    assert {(problem.code, problem.pointer) for problem in found} == {
-        ("bad-intersection", "/$defs/A"),
-        ("bad-intersection", "/$defs/B"),
-    }
-
-
-def test_type_names_that_python_cannot_take_are_refused() -> None:
-    for name in TYPE_NAMES:
-        with tables.case(name):
-            document = schemas.schema()
-            document["$defs"][name] = record(x=STRING)
-            (problem,) = errors_of(document)
-            assert problem.code == "unsafe-name"
-            assert problem.place == "tiny.json"
-            assert problem.pointer == "/$defs/" + name.replace("~", "~0").replace("/", "~1")
-            assert problem.message.isprintable()
-
-
-def test_member_names_that_are_no_attribute_are_refused() -> None:
-    for name in MEMBER_NAMES:
-        with tables.case(name):
-            document = schemas.schema()
-            document["$defs"]["A"] = record(**{name: STRING})
-            (problem,) = errors_of(document)
-            assert problem.code == "unsafe-name"
-            assert problem.pointer.startswith("/$defs/A/properties/")
-            assert problem.message.isprintable()
 
 
 def test_every_unsafe_name_is_shown_at_once() -> None:

@@ -12,7 +12,7 @@ from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.generate import generate
 from support import tables
-from support.generated.absorbing_revision import schemas_of
+from support.generated.schema_folders import schemas_of
 from support.revisions import OLD, STATELESS
 from support.running import Ran, Run
 from support.unit import schemas
@@ -73,14 +73,6 @@ def test_invalid_schema_is_refused() -> None:
 def test_empty_definitions_are_no_protocol() -> None:
     (problem,) = errors_of({"$defs": {}})
     assert problem.code == "no-message-unions"
-
-
-def test_another_protocols_schema_is_named_as_such() -> None:
-    dialect = "http://json-schema.org/draft-07/schema#"
-    document: Json = {"$schema": dialect, "definitions": {"Pet": {}}}
-    (problem,) = errors_of(document)
-    assert problem.code == "no-message-unions"
-    assert "ClientRequest" in problem.message
 
 
 def test_violations_of_the_metaschema_are_shown_together() -> None:
@@ -238,20 +230,6 @@ def test_damaged_file_of_a_user_is_named(name: str, mcp_gen: Run, tmp_path: Path
                 text = toml({"tool": {"mcp-gen": damaged}})[1:-1].replace("null", '"null"')
             (tmp_path / name).write_text(text)
             assert has_named_its_fault(mcp_gen(*command), name, ELSEWHERE.get(name, name))
-
-
-def test_damaged_lock_is_named(mcp_gen: Run, tmp_path: Path) -> None:
-    assert mcp_gen("generate", "--revision", OLD, "--with", "none", "--out", "pkg").code == 0
-    lock = tmp_path / "pkg" / "mcp-gen.lock"
-    document = json.loads(lock.read_bytes())
-    for damage in tables.some(damages(document), 20, "mcp-gen.lock"):
-        with tables.case(damage):
-            lock.write_text(json.dumps(damage.apply_to(document)))
-            assert has_named_its_fault(mcp_gen("--check", "--out", "pkg"), "mcp-gen.lock", "pkg")
-    document["files"]["__init__.py"]["sha256"] = 7
-    lock.write_text(json.dumps(document))
-    said = mcp_gen("--check", "--out", "pkg").err
-    assert "mcp-gen.lock#/files/__init__.py/sha256: unusable lock: 7 is not of type" in said
 
 
 def test_each_fault_of_the_files_of_a_schema_folder_is_found(mcp_gen: Run, tmp_path: Path) -> None:

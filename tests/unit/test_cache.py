@@ -116,20 +116,6 @@ BROKEN = {
 }
 
 
-def test_a_broken_entry_is_made_anew(
-    cache: Path, generated_options: list[GenerationOptions]
-) -> None:
-    first = packages.make_package(OPTIONS)
-    (entry,) = cache.iterdir()
-    whole = entry.read_bytes()
-    for number, (name, content) in enumerate(BROKEN.items(), 2):
-        with tables.case(name):
-            entry.write_bytes(whole[:-9] if content is None else content)
-            assert packages.make_package(OPTIONS) == first
-            assert len(generated_options) == number
-            assert entry.read_bytes() == whole
-
-
 def test_an_entry_under_the_name_of_another_is_made_anew(
     cache: Path, generated_options: list[GenerationOptions]
 ) -> None:

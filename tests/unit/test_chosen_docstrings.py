@@ -103,18 +103,6 @@ def test_without_docstrings_no_description_is_left() -> None:
     assert "Send `tools/call`." in dict(modules(package))["v2024_11_05/client.py"]
 
 
-def test_with_those_of_the_schema_there_are_no_others() -> None:
-    found = all_texts(make_package(Docstrings.SCHEMA))
-    assert found["Tool"] == "As [published](https://modelcontextprotocol.io/specification/tools)."
-    assert set(found) == {
-        *("Tool", "Prompt", "Implementation.name", "Implementation.version"),
-        *("Root.uri", "Root.name"),
-    }
-    assert found["Prompt"].strip() == HOSTILE["quotes"]
-    assert found["Root.uri"].strip() == HOSTILE["backslashes"]
-    assert found["Implementation.version"] == "bell, null, escape[0m, nextline and another"
-
-
 def test_a_long_text_is_wrapped_and_no_word_of_it_is_broken() -> None:
     package = make_package(Docstrings.SCHEMA)
     found = all_texts(package)["Implementation.name"]
@@ -123,15 +111,6 @@ def test_a_long_text_is_wrapped_and_no_word_of_it_is_broken() -> None:
     assert all(len(line.split()) == 1 for line in lines)
     for path, source in modules(package):
         assert format_module(source, ours=False) == source, path
-
-
-def test_ours_are_the_usual_ones_and_those_of_a_given_schema_go_first() -> None:
-    given = {REVISION: GivenFile("schema.json", json.dumps(schema()).encode())}
-    usual, mixed = all_texts(make_package(Docstrings.OURS)), all_texts(
-        make_package(Docstrings.OURS, schemas=given)
-    )
-    assert usual["Tool"] != mixed["Tool"] and mixed["Tool"].startswith("As [published](https://")
-    assert usual["Resource"] == mixed["Resource"]
 
 
 def test_a_schema_without_texts_is_asked_for_its_file(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
-from mcp_protogen import __version__
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.names import module_name
 from mcp_protogen.base.problems import Level, Problem, ProblemError
@@ -40,13 +39,6 @@ def document(text: str) -> dict[str, Any]:
     return data
 
 
-def test_generating_ends_with_a_line_on_stdout(mcp_gen: Run) -> None:
-    ran = mcp_gen(*ONE)
-    assert (ran.code, ran.err) == (0, "")
-    assert ran.out == "pkg: 5 files written (5 new), 0 removed, 0 unchanged\n"
-    assert Path("pkg", LOCK_NAME).is_file()
-
-
 def test_quiet_generating_says_nothing(mcp_gen: Run) -> None:
     assert mcp_gen(*ONE, "--quiet") == Ran(0, "", "")
 
@@ -56,18 +48,6 @@ def test_a_second_run_adds_its_revision(mcp_gen: Run) -> None:
     ran = mcp_gen("--revision", "2026-07-28", "--out", "pkg")
     assert ran.out == "pkg: 3 files written (1 new), 0 removed, 3 unchanged\n"
     assert Path("pkg", "__init__.py").read_text() == "REVISIONS = ['2025-11-25', '2026-07-28']\n"
-
-
-def test_all_means_every_pinned_revision(mcp_gen: Run) -> None:
-    mcp_gen("--revision", "all", "--out", "pkg")
-    assert len(list(Path("pkg").glob("v*"))) == 5
-
-
-def test_check_is_fine_with_one_line_when_nothing_moved(mcp_gen: Run) -> None:
-    mcp_gen(*ONE)
-    ran = mcp_gen("--check", "--out", "pkg")
-    assert (ran.code, ran.err) == (0, "")
-    assert ran.out == "pkg is up to date: 1 revision, 5 files, compared with the lock\n"
 
 
 @pytest.mark.parametrize("extra", [(), ("--format", "text")], ids=["plain", "with options"])
@@ -271,15 +251,6 @@ def test_check_of_a_folder_without_a_package_differs(mcp_gen: Run) -> None:
     assert not Path("pkg").exists()
 
 
-def test_diff_shows_lines_and_writes_nothing(mcp_gen: Run) -> None:
-    mcp_gen(*ONE)
-    Path("pkg", "v2025_11_25", "models.py").write_text("# edited\n")
-    ran = mcp_gen("--diff", "--out", "pkg")
-    assert ran.code == 1
-    assert '\n-# edited\n+"""Of 2025-11-25."""\n' in ran.out
-    assert Path("pkg", "v2025_11_25", "models.py").read_text() == "# edited\n"
-
-
 def test_diff_of_a_package_that_is_up_to_date_is_fine(mcp_gen: Run) -> None:
     mcp_gen(*ONE)
     assert mcp_gen("--diff", "--out", "pkg").code == 0
@@ -307,29 +278,12 @@ def test_diff_reads_regular_files_only(mcp_gen: Run) -> None:
         assert "-not a regular file\n+REVISIONS" in ran.out and "secret" not in ran.out
 
 
-def test_dry_run_names_files_and_writes_nothing(mcp_gen: Run) -> None:
-    ran = mcp_gen("--dry-run", *ONE)
-    assert ran.code == 0
-    assert ran.out.splitlines()[0] == "create: __init__.py"
-    assert not Path("pkg").exists()
-
-
 def test_dry_run_fails_where_the_run_would(mcp_gen: Run) -> None:
     mcp_gen(*ONE)
     Path("pkg", "__init__.py").write_text("edited")
     ran = mcp_gen("--dry-run", *ONE)
     assert ran.code == 2
     assert "error[edited-file]: pkg/__init__.py: " in ran.err
-
-
-def test_edits_are_refused_and_overwritten_by_force(mcp_gen: Run) -> None:
-    mcp_gen(*ONE)
-    Path("pkg", "__init__.py").write_text("edited")
-    ran = mcp_gen(*ONE)
-    assert (ran.code, ran.out) == (2, "")
-    assert "error[edited-file]: pkg/__init__.py: " in ran.err
-    assert mcp_gen(*ONE, "--force").code == 0
-    assert mcp_gen("--check", "--out", "pkg").code == 0
 
 
 def test_settings_are_taken_from_the_nearest_pyproject(
@@ -435,35 +389,16 @@ def test_sync_takes_out_in_place_of_the_setting(
     assert mcp_gen("sync", "tooling", "--out", "sdk/wire", "--check").code == 0
 
 
-def test_a_schema_of_ones_own_is_recorded_and_kept(mcp_gen: Run) -> None:
-    Path("draft.json").write_text('{"$defs": {}}')
-    mcp_gen("--revision", "draft", "--schema", "draft.json", "--out", "pkg")
-    assert mcp_gen("--check", "--out", "pkg").code == 0
-    assert mcp_gen(*ONE).code == 0
-    assert Path("pkg", "vdraft", "models.py").is_file()
-    assert "'draft'" in Path("pkg", "__init__.py").read_text()
-    lock = json.loads(Path("pkg", LOCK_NAME).read_text())
-    assert lock["revisions"]["draft"]["source"] == "draft.json"
-    assert "vdraft/models.py" in lock["files"]
-    assert mcp_gen("--check", "--out", "pkg").code == 0
-
-
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (("--revision", "2025-11-26", "--out", "pkg"), "unknown-revision"),
-        (("--revision", "2025-11-25"), "no-output"),
-        ((*ONE, "--with", "http-sever"), "unknown-part"),
-        (("--out", "pkg"), "no-revision"),
         (("--check",), "no-output"),
         (("--check", "--diff", *ONE), "conflicting-options"),
         (("--regenerate", *ONE), "conflicting-options"),
         (("--prune", "--out", "pkg"), "no-revision"),
         (("--out", "pkg", "revisions"), "conflicting-options"),
         (("--templates", "nowhere", *ONE), "missing-templates"),
-        (("--schema", "nowhere", *ONE), "unreadable-source"),
         (("--rules", "rules.json", *ONE), "conflicting-options"),
-        (("explain", "no-such-code"), "unknown-code"),
         (("explain", ""), "unknown-code"),
         (("schema", "verify", "2020-01-01"), "unknown-revision"),
     ],
@@ -562,14 +497,6 @@ def test_json_is_one_document_of_the_published_format(mcp_gen: Run, mode: tuple[
     assert document(ran.out)["command"] == (mode[0][2:] if mode else "generate")
 
 
-def test_problems_are_in_the_json_document(mcp_gen: Run) -> None:
-    ran = mcp_gen("--revision", "nope", "--out", "pkg", "--format", "json")
-    assert (ran.code, ran.err) == (2, "")
-    data = document(ran.out)
-    assert data["status"] == "failed"
-    assert "unknown-revision" in str(data["problems"])
-
-
 def test_warnings_of_a_kind_about_a_file_are_shown_together(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -601,10 +528,6 @@ def test_github_gets_annotations_with_files(mcp_gen: Run) -> None:
     assert ran.out.splitlines()[0] == f"::error file=pkg/__init__.py,title=edited::{message}"
     ran = mcp_gen(*ONE, "--format", "github")
     assert ran.out.startswith("::error file=pkg/__init__.py,title=edited-file::")
-
-
-def test_the_version_is_shown(mcp_gen: Run) -> None:
-    assert mcp_gen("--version").out == f"mcp-gen {__version__}\n"
 
 
 USAGE = {
@@ -669,19 +592,6 @@ def test_options_stand_below_what_they_are_about(mcp_gen: Run) -> None:
         assert [line for line in about[heading] if line.startswith(f"  {option} ")], option
 
 
-def test_word_generate_may_be_left_out(mcp_gen: Run) -> None:
-    for arguments in (
-        (*ONE, "--dry-run"),
-        ("--revision", "no-such", "--out", "pkg"),
-        ("--debug", "--revision", "2025-11-25", "--out", "pkg", "--dry-run"),
-        ("--diff", "--revision", "2025-11-25", "--out", "pkg", "--with", "none"),
-    ):
-        with tables.case(arguments):
-            place = 1 if arguments[0] == "--debug" else 0
-            whole = (*arguments[:place], "generate", *arguments[place:])
-            assert mcp_gen(*whole) == mcp_gen(*arguments)
-
-
 def test_revisions_may_be_words(mcp_gen: Run) -> None:
     assert mcp_gen("generate", "2025-11-25", "--out", "pkg", "--dry-run") == mcp_gen(
         "generate", "--revision", "2025-11-25", "--out", "pkg", "--dry-run"
@@ -717,13 +627,6 @@ def test_without_anything_to_do_the_help_is_shown_and_it_is_no_success(
     assert "error[no-output]" in mcp_gen().err
     (tmp_path / "pyproject.toml").write_text("[tool.mcp-gen]\nout = 1")
     assert "error[bad-config]" in mcp_gen().err
-
-
-def test_revisions_are_listed(mcp_gen: Run) -> None:
-    lines = mcp_gen("revisions").out.splitlines()
-    assert lines[4] == "2025-11-25   268a5f82ba70  2026-07-27"
-    data = document(mcp_gen("revisions", "--format", "json").out)
-    assert len(data["revisions"]) == 5
 
 
 def test_revisions_complete_in_a_shell(tmp_path: Path) -> None:

@@ -9,21 +9,6 @@ from support.tables import case
 FOLDER = ("--schema-folder", "schema")
 
 
-def test_a_schema_is_added_verified_and_recognised_later(mcp_gen: Run) -> None:
-    Path("one.json").write_text('{"$defs": {"A": {"type": "integer"}}}')
-    Path("two.json").write_text('{"$defs": {"A": {"type": "number"}}}')
-    ran = mcp_gen("schema", "add", "draft", "--from", "one.json", "--date", "2030-01-02", *FOLDER)
-    assert (ran.code, ran.err) == (0, "")
-    assert ran.out.startswith("draft is pinned to ")
-    assert mcp_gen("schema", "verify", *FOLDER).code == 0
-    assert mcp_gen("schema", "add", "draft", "--from", "two.json", *FOLDER).code == 0
-    ran = mcp_gen("schema", "verify", "draft", "--against", "two.json", *FOLDER)
-    assert ran.out == "draft: the snapshot is two.json without its prose\n"
-    ran = mcp_gen("schema", "verify", "draft", "--against", "one.json", *FOLDER)
-    assert ran.code == 1
-    assert "error[earlier-publication]: one.json: this is the publication of 2030-01-02" in ran.err
-
-
 def test_schema_verify_refuses_empty_name(mcp_gen: Run) -> None:
     for named, kind in (((), "revision"), (("--extension",), "extension")):
         with case(kind):

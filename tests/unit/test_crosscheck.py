@@ -263,17 +263,6 @@ def test_inherited_facts_that_disagree_are_left_out_and_nothing_else_is() -> Non
         assert bool(gone) == any(path in dict(walk(stated)) for path in about), pointer
 
 
-def test_items_of_a_list_are_left_out_by_their_own_index() -> None:
-    arms = [f"Gone{number}" for number in range(12)]
-    arms[1:1] = ["TextBlock"]
-    stated = schemas.facts() | {"unions": {"Block": {"arms": arms, "source": PAGE}}}
-    shown = skeleton_of(schemas.derive(schemas.schema()).schema, "schema.json")
-    facts = Facts(schemas.REVISION, stated, "2029-01-01")
-    left = drop_facts(facts, compare(shown, facts, "facts.json"))
-    assert left.unions == {"Block": ("TextBlock",)}
-    assert facts.unions["Block"] == tuple(arms)
-
-
 def test_facts_that_open_sessions_otherwise_than_the_schema_are_found() -> None:
     shown = skeleton_of(schemas.derive(schemas.schema()).schema, "schema.json")
     shown.definitions["OpenRequest"] = schemas.message("server/discover")
@@ -290,15 +279,6 @@ def test_a_message_that_stands_in_no_union_is_found() -> None:
     (problem,) = caught.value.problems
     assert (problem.code, problem.pointer) == ("facts-disagree", "/methods/stray")
     assert "#/$defs/StrayRequest" in problem.hint
-
-
-def test_every_disagreement_is_shown_at_once() -> None:
-    document, stated = schemas.schema(), schemas.facts()
-    stated["methods"]["echo/say"] |= {"senders": ["server"], "results": ["AskResult"]}
-    stated["capabilities"]["server"]["echo"]["kind"] = "flag"
-    with pytest.raises(ProblemError) as caught:
-        schemas.derive(document, stated)
-    assert len(caught.value.problems) == 3
 
 
 def test_class_of_params_without_properties_may_have_a_call_of_its_own() -> None:

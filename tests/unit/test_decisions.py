@@ -13,7 +13,6 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import compact, pretty
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.instep import schemas
 from mcp_protogen.instep.drafts.drafting import Draft, draft
 from mcp_protogen.instep.schemas import check, write
 from mcp_protogen.instep.update.adoption import Origin, add
@@ -306,14 +305,6 @@ def test_texts_that_are_missing_are_named_and_not_shown(drafted_schema: Path) ->
     assert [type_.doc for type_ in ir.types if type_.name == "Gadget"] == [""]
 
 
-def test_a_draft_has_the_format_of_its_files_and_a_second_one_changes_nothing(
-    drafted_schema: Path,
-) -> None:
-    before = contents(drafted_schema)
-    assert write(NEXT, drafted_schema).files == ()
-    assert contents(drafted_schema) == before
-
-
 def test_written_facts_survive_redraft(schema: Path) -> None:
     own: Json = {
         "inherits": NEWEST,
@@ -336,17 +327,6 @@ def test_written_facts_survive_redraft(schema: Path) -> None:
     assert made["enums"]["Gadget.metal"] is None
 
 
-def test_a_text_of_a_person_stays_and_is_not_asked_for_again(schema: Path) -> None:
-    texts = read(schema / "descriptions.json")
-    texts["types"]["Gadget"] = "Something to hold."
-    (schema / "descriptions.json").write_bytes(compact(texts))
-    write(NEXT, schema)
-    assert read(schema / "descriptions.json")["types"]["Gadget"] == "Something to hold."
-    assert not [
-        problem for problem in draft(NEXT, schema).undecided if problem.pointer == "/types/Gadget"
-    ]
-
-
 # Patches.
 
 
@@ -367,16 +347,6 @@ def test_each_patch_of_the_revision_before_is_an_entry_or_is_named(
     assert states[f"{tool}/properties/properties/additionalProperties"] == TODO
 
 
-def test_patches_are_added_to_those_that_are_there_and_what_was_dropped_stays_out(
-    schema: Path,
-) -> None:
-    first, *rest = read(SCHEMA / NEWEST / "patches.json")["patches"]
-    left_out = {"pointer": first["pointer"], "state": "dropped", "reason": first["reason"]}
-    mine = {"pointer": "/$defs/Gadget/extra", "now": 1, "reason": "Mine.", "source": "schema.ts"}
-    put(schema, "patches", {"patches": [mine], "left_out": [left_out]})
-    assert draft_document(schema, "patches") == {"patches": [mine, *rest], "left_out": [left_out]}
-
-
 # Translation rules.
 
 
@@ -385,9 +355,7 @@ def open_places(schema: Path, document: Json, newer: str, older: str) -> set[tup
     return set(find_unsettled(irs[0], irs[1], translation_of(document, newer, "")))
 
 
-def test_each_choice_decides_its_difference(
-    draft_of_known: tuple[Path, Draft],
-) -> None:
+def test_each_choice_decides_its_difference(draft_of_known: tuple[Path, Draft]) -> None:
     schema, _ = draft_of_known
     made = read(schema / KNOWN / "translation.json")
     named = {
@@ -472,15 +440,6 @@ def test_each_decision_that_is_left_is_named_where_it_is_until_there_is_none(
     assert ran.out == f"change: {NEXT}/facts.json\n{NEXT}: nothing is left to decide\n"
 
 
-def test_schema_folder_is_our_own_unless_another_is_given(
-    schema: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(schemas, "schema_folder", lambda: schema)
-    assert check(NEXT) == check(NEXT, schema)
-    assert len(write(NEXT).files) == 4
-    assert (schema / NEXT / "facts.json").exists()
-
-
 def decide(schema: Path) -> None:
     """Replace each TODO."""
     words = {"source": "schema.ts", "reason": "So it is.", "state": "dropped"}
@@ -546,24 +505,13 @@ def test_a_file_of_another_format_is_refused_with_the_place(schema: Path) -> Non
     assert {problem.code for problem in problems(NEXT, schema)} == {"bad-form"}
 
 
-def test_contradicting_facts_are_reported_and_rest_is_drafted(
-    schema: Path,
-) -> None:
+def test_contradicting_facts_are_reported_and_rest_is_drafted(schema: Path) -> None:
     put(schema, "facts", {"inherits": NEWEST, "methods": {"tools/call": {"kind": "notification"}}})
     report = write(NEXT, schema)
     (found,) = report.problems
     assert (found.code, found.pointer) == ("facts-disagree", "/methods/tools~1call/kind")
     assert "gadgets/list" in read(schema / NEXT / "facts.json")["methods"]
     assert check(NEXT, schema).problems[0] == found
-
-
-def test_leniency_that_the_schema_no_longer_allows_is_drafted_as_gone(tmp_path: Path) -> None:
-    document = make_schema()
-    document["$defs"]["CacheableResult"]["properties"]["cacheScope"] = {"type": "integer"}
-    schema = copy_schema(tmp_path)
-    add(NEXT, json.dumps(document).encode(), Origin(), "made-up.json", schema)
-    gone = {name for name, fact in draft_document(schema)["leniency"].items() if fact is None}
-    assert gone == {"absent-cache-scope"}
 
 
 def test_a_method_that_the_schema_has_is_gone_nowhere(schema: Path) -> None:
@@ -633,11 +581,7 @@ def test_names_of_codes_are_those_of_their_types_without_error(tmp_path: Path) -
     document, schema = make_schema(), copy_schema(tmp_path)
     for name, code in (("GadgetMissingError", -32091), ("TinError", -32092)):
         members = {"code": {"const": code}, "message": {"type": "string"}}
-        document["$defs"][name] = {
-            "type": "object",
-            "properties": members,
-            "required": [*members],
-        }
+        document["$defs"][name] = {"type": "object", "properties": members, "required": [*members]}
     add(NEXT, json.dumps(document).encode(), Origin(), "made-up.json", schema)
     codes = draft_document(schema)["errors"]
     assert codes["-32091"]["name"] == "GADGET_MISSING"

@@ -25,14 +25,6 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_every_kind_is_looked_up_by_its_key(file: Path) -> None:
-    texts = descriptions.load(file, "1")
-    assert texts.type("Tool") == "A tool."
-    assert texts.method("tools/call") == "Run a tool."
-    assert texts.capability("server", ("tools", "listChanged")) == "Reports."
-    assert texts.error("PARSE_ERROR") == "No JSON."
-
-
 def test_missing_description_is_empty(file: Path) -> None:
     texts = descriptions.load(file, "1")
     assert not texts.type("X") + texts.member("X", "y") + texts.method("z") + texts.error("E")
@@ -50,14 +42,6 @@ def test_overrides_apply_to_their_revision_only(file: Path) -> None:
     second = descriptions.load(file, "2")
     assert (second.type("Old"), second.type("Tool")) == ("Special.", "A tool.")
     assert second.member("Tool", "name") == "Another."
-
-
-def test_the_schemas_own_texts_go_first(file: Path) -> None:
-    own = {"Tool": "Theirs.", "Prompt.name": "Theirs too."}
-    texts = descriptions.load(file, "1", own)
-    assert texts.type("Tool") == "Theirs."
-    assert texts.member("Prompt", "name") == "Theirs too."
-    assert texts.member("Tool", "name") == "Its name."
 
 
 def test_without_any_file_there_are_no_texts() -> None:

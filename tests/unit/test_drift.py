@@ -98,14 +98,6 @@ def test_a_foreign_file() -> None:
     assert causes(found=tree(**{"mine.py": OTHER})) == [(DriftKind.FOREIGN, "mine.py")]
 
 
-def test_a_file_declared_as_ones_own_is_not_foreign() -> None:
-    for pattern in ("mine/a.py", "mine/*", "*.py"):
-        with tables.case(pattern):
-            found = tree(**{"mine/a.py": OTHER, "other.txt": OTHER})
-            own = drift(LOCK, INPUTS, found, (pattern,))
-            assert [cause.subject for cause in own] == ["other.txt"]
-
-
 def test_an_input_that_moved_is_the_only_cause() -> None:
     rows: list[tuple[GenerationInputs, DriftKind, str]] = [
         (move_inputs(published=OTHER, schema=OTHER), DriftKind.SCHEMA, "2025-11-25"),
@@ -147,15 +139,3 @@ def test_a_schema_that_only_changed_in_prose_is_said_to() -> None:
         "a" * 12,
         "9" * 12,
     )
-
-
-def test_all_causes_are_found_at_once() -> None:
-    inputs = move_inputs(facts=OTHER, patches=OTHER)._replace(runtime_digest=OTHER)
-    kinds = [kind for kind, _ in causes(inputs, tree(**{"__init__.py": None, "x": OTHER}))]
-    assert kinds == [
-        DriftKind.FACTS,
-        DriftKind.PATCHES,
-        DriftKind.RUNTIME,
-        DriftKind.MISSING,
-        DriftKind.FOREIGN,
-    ]

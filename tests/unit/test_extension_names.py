@@ -15,8 +15,8 @@ from mcp_protogen.pipeline.derive.inheritance import add_bases
 from mcp_protogen.pipeline.inputs import sources
 from mcp_protogen.pipeline.inputs.extensions import load
 from mcp_protogen.pipeline.inputs.inputs import read_inputs
-from mcp_protogen.pipeline.inputs.named_extensions import choose_extensions, parse_extension_names
-from mcp_protogen.pipeline.inputs.pinned_extensions import PinnedExtension, extension_names
+from mcp_protogen.pipeline.inputs.named_extensions import parse_extension_names
+from mcp_protogen.pipeline.inputs.pinned_extensions import extension_names
 from mcp_protogen.pipeline.inputs.pins import extensions_folder, load_extension_pins, snapshot_file
 from mcp_protogen.pipeline.normalise.extension_definitions import own_definitions
 from mcp_protogen.pipeline.output.lock import LOCK_NAME
@@ -75,26 +75,6 @@ def test_extensions_are_named_with_or_without_a_file() -> None:
     ):
         with tables.case(wrong), pytest.raises(ProblemError, match="conflicting-options"):
             parse_extension_names(wrong)
-
-
-def test_all_are_those_that_extend_a_revision_of_the_package() -> None:
-    pin = load_extension_pins()["tasks"]
-    pinned = {
-        "tasks": PinnedExtension("tasks", pin, "io.test/tasks", ("2026-07-28",)),
-        "older": PinnedExtension("older", pin, "io.test/older", ("2025-11-25",)),
-        "undecided": PinnedExtension("undecided", pin),
-    }
-    rows: list[tuple[list[str], str, dict[str, str | None]]] = [
-        (["all"], "2026-07-28", {"tasks": None}),
-        (["all", "tasks"], "2026-07-28", {"tasks": None}),
-        (["all", "tasks=FILE"], "2026-07-28", {"tasks": "FILE"}),
-        (["all"], "2024-11-05", {}),
-    ]
-    for said, revision, found in rows:
-        with tables.case(said):
-            assert choose_extensions(said, pinned, [revision]) == found
-    with pytest.raises(ProblemError, match="conflicting-options"):
-        choose_extensions(["all", "none"], pinned, ["2026-07-28"])
 
 
 @pytest.mark.usefixtures("little")
@@ -172,32 +152,6 @@ def test_an_extension_from_a_file_is_kept_where_the_file_is_not(mcp_gen: Run) ->
     ran = mcp_gen("--out", "pkg", "--with", "none", "--prune")
     assert "error[needs-schema]: extension 'tasks' was made from mine.json" in ran.err
     assert mcp_gen(*TASKS).code == 0 and read_extensions()["tasks"]["source"] == "pinned"
-
-
-@pytest.mark.usefixtures("little")
-def test_sync_finds_the_file_of_an_extension_again(mcp_gen: Run) -> None:
-    mine = own_schema(maxProperties=9)
-    mcp_gen(*TASKS[:-1], f"tasks={mine}")
-    made = read_extensions()
-    FILE.unlink()
-    assert mcp_gen("sync", "pkg").code == 0
-    assert FILE.is_file() and read_extensions() == made
-
-
-@pytest.mark.usefixtures("little")
-def test_check_names_what_has_moved(mcp_gen: Run, moving: Path) -> None:
-    mcp_gen(*TASKS)
-    for name, kind in (("facts", "facts-moved"), ("patches", "patches-moved")):
-        file = moving / "extensions" / "tasks" / f"{name}.json"
-        before = file.read_text() if file.is_file() else "{}"
-        file.write_text(json.dumps({**json.loads(before), "more": 1}))
-        with tables.case(name):
-            ran = mcp_gen("--check", "--out", "pkg")
-            assert ran.code == 1 and ran.out.startswith(f"{kind}: tasks: its {name} changed")
-        file.write_text(before)
-    ran = mcp_gen("--check", *TASKS[:-1], f"tasks={own_schema(maxProperties=9)}")
-    assert ran.code == 1
-    assert ran.out.startswith("schema-moved: tasks: its published schema changed (pinned → mine")
 
 
 def test_an_extension_is_pinned_and_verified_like_a_revision(mcp_gen: Run) -> None:

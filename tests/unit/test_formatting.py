@@ -199,7 +199,7 @@ def make_package(what: str) -> Package:
             document["$defs"] |= SCHEMAS | {
                 "Uneven": schemas.record(
                     x={"enum": ["漢" * 20, "字" * 15]}, y={"const": "e\u0301" * 60}
-                ),
+                )
             }
             return schemas.make(document)
         case "one leniency":

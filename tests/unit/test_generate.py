@@ -188,14 +188,6 @@ def test_files_are_sorted_and_each_is_there_once(several: Package) -> None:
     assert "mcp-gen.lock" not in paths
 
 
-def test_revision_is_independent_of_other_revisions(several: Package) -> None:
-    # The later one, whose types the earlier one may have made.
-    alone = {file.path: file.content for file in generate(GenerationOptions(SEVERAL[1:])).files}
-    for file in several.files:
-        if file.path.startswith("v2025_03_26/"):
-            assert alone[file.path] == file.content
-
-
 PROGRAM = """
 import hashlib, sys
 events = []
@@ -218,19 +210,9 @@ print("\\n".join(events))
 
 def elsewhere(folder: Path, surroundings: dict[str, str]) -> list[str]:
     """Return the output of the program in another process, folder and environment."""
-    environment = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(folder),
-        **surroundings,
-    }
+    environment = {"PATH": os.environ["PATH"], "HOME": str(folder), **surroundings}
     output = run_program(
-        sys.executable,
-        "-c",
-        PROGRAM,
-        *SEVERAL,
-        cwd=folder,
-        env=environment,
-        timeout=60,
+        sys.executable, "-c", PROGRAM, *SEVERAL, cwd=folder, env=environment, timeout=60
     )
     return output.split("\n")
 
@@ -246,16 +228,6 @@ def test_generating_has_the_same_bytes_anywhere_and_no_side_effects(
         assert found == digest(several)
         assert [event for event in events if event and "/dev/null" not in event] == []
     assert not any(tmp_path.iterdir())
-
-
-def test_problems_of_several_revisions_are_shown_together() -> None:
-    broken = schemas.schema()
-    broken["$defs"]["A"] = ref("Nowhere")
-    given = {name: schemas.schema_file(broken, f"{name}.json") for name in ("draft-a", "draft-b")}
-    with pytest.raises(ProblemError) as caught:
-        generate(GenerationOptions(("draft-a", "draft-b"), given))
-    errors: list[Problem] = [p for p in caught.value.problems if p.level is Level.ERROR]
-    assert [problem.place for problem in errors] == ["draft-a.json", "draft-b.json"]
 
 
 def owned_schema() -> GivenFile:

@@ -87,14 +87,6 @@ def test_a_changed_file_moves_its_digest_alone(name: str, folder: Path) -> None:
     assert moved_fields(before, inputs(folder)) == {name}
 
 
-def test_layout_and_order_of_members_move_nothing(folder: Path) -> None:
-    before = inputs(folder)
-    for file in (folder / REVISION).glob("[fp]*.json"):
-        data = json.loads(file.read_text())
-        file.write_text(json.dumps(dict(reversed(data.items())), indent=7))
-    assert moved_fields(before, inputs(folder)) == set()
-
-
 def test_facts_move_with_those_they_inherit(folder: Path) -> None:
     before = inputs(folder)
     change(folder / "2024-11-05" / "facts.json", extra=1)
@@ -130,14 +122,6 @@ def test_kept_revisions_are_listed_as_they_were(folder: Path) -> None:
     kept = {"draft": inputs(folder)}
     found = read_inputs(GenerationOptions((REVISION,), kept=kept), folder)
     assert list(found.revisions) == [REVISION, "draft"]
-
-
-def test_templates_of_ones_own_move_the_digest(folder: Path, tmp_path: Path) -> None:
-    own = tmp_path / "own"
-    own.mkdir()
-    (own / "methods.py.jinja").write_text("")
-    default = read_inputs(GenerationOptions(()), folder).templates_digest
-    assert read_inputs(GenerationOptions((), templates=own), folder).templates_digest != default
 
 
 def test_neither_reading_nor_comparing_imports_anything_heavy() -> None:

@@ -6,15 +6,7 @@ from typing import Any
 from mcp_protogen.base.names import ClassName
 from mcp_protogen.pipeline.emit import views
 from mcp_protogen.pipeline.emit.method_texts import handling, purpose
-from mcp_protogen.pipeline.ir import (
-    LeniencyIR,
-    MessageKind,
-    MethodIR,
-    Ref,
-    RevisionIR,
-    Scalar,
-    TypeExpr,
-)
+from mcp_protogen.pipeline.ir import LeniencyIR, MessageKind, MethodIR, Ref, RevisionIR, TypeExpr
 from support import tables
 from support.unit import schemas
 from support.unit.schemas import PAGE, STRING, Json, record, ref, union
@@ -60,14 +52,6 @@ def test_methods_are_in_wire_order_and_have_what_the_facts_say() -> None:
     )
 
 
-def test_a_gate_names_the_capability_and_who_declares_it() -> None:
-    ir = derive_ir()
-    (need,) = method(ir, "echo/say").requires
-    assert (need.capability, need.role, need.sender) == ("SERVER_ECHO", "server", "client")
-    (need,) = method(ir, "user/ask").requires
-    assert (need.capability, need.role, need.sender) == ("CLIENT_ASKING", "client", "server")
-
-
 def test_a_gate_on_the_other_side_is_spelt_out_for_each_sender() -> None:
     document = schemas.schema()
     both: Json = {"type": "object", "properties": {"pings": {"type": "boolean"}}}
@@ -91,16 +75,6 @@ def test_a_gate_on_the_other_side_is_spelt_out_for_each_sender() -> None:
     stated["methods"]["ping"]["requires"] = {"sender.pings": gate}
     needs = method(schemas.derive(document, stated).ir, "ping").requires
     assert [need.role for need in needs] == ["client", "server"]
-
-
-def test_capabilities_are_those_of_the_schema() -> None:
-    found = [(c.constant, c.path, c.flag) for c in derive_ir().capabilities]
-    assert found == [
-        ("CLIENT_ASKING", ("asking",), False),
-        ("SERVER_ECHO", ("echo",), False),
-        ("SERVER_ECHO_LOUD", ("echo", "loud"), True),
-        ("SERVER_LOGGING", ("logging",), False),
-    ]
 
 
 def test_a_method_without_facts_shows_its_traits_in_its_types() -> None:
@@ -185,24 +159,6 @@ def test_errors_go_from_the_oldest_and_keep_their_meaning() -> None:
         (-32042, "ASK_FIRST", "AskResult", "server"),
         (-32700, "PARSE_ERROR", None, "both"),
     ]
-
-
-def test_rules_and_metadata_come_from_the_facts() -> None:
-    ir = derive_ir()
-    assert (ir.rules.receive_batches, ir.rules.error_id_optional) == (False, True)
-    assert ir.rules.result_type_values == ()
-    assert not ir.rules.polling
-    (key,) = ir.meta_keys
-    assert (key.key, key.constant, key.on) == ("progressToken", "META_PROGRESS_TOKEN", ("request",))
-
-
-def test_a_page_lists_the_one_array_of_its_result() -> None:
-    ir = derive_ir(schemas.facts_of_pages())
-    assert list_of(method(ir, "echo/say")) == ("content", Ref(ClassName("Block")))
-    assert list_of(method(ir, "ping")) == ("", None)
-    result = record(("names",), names=STRINGS, nextCursor=STRING)
-    of_strings = derive_ir(schemas.facts_of_pages(), SayResult=result)
-    assert list_of(method(of_strings, "echo/say")) == ("names", Scalar("string"))
 
 
 def test_a_page_of_anything_else_is_no_list() -> None:

@@ -151,14 +151,6 @@ def test_constants() -> None:
         names.constant("", "é")
 
 
-@pytest.mark.parametrize(
-    ("revision", "expected"),
-    [("2025-11-25", "v2025_11_25"), ("draft", "vdraft"), ("DRAFT-2026.1", "vdraft_2026_1")],
-)
-def test_folders_of_revisions(revision: str, expected: str) -> None:
-    assert names.module_name(revision) == expected
-
-
 def test_duplicates_are_named_once_and_sorted() -> None:
     assert names.duplicates(["b", "a", "b", "a", "b", "c"]) == ["a", "b"]
 

@@ -99,14 +99,6 @@ def test_array_without_valid_items_stays_an_array() -> None:
     assert plain(empty) == {"type": "array", "items": {"enum": []}}
 
 
-def test_object_without_valid_members_stays_an_object() -> None:
-    empty = {"type": "object", "additionalProperties": False}
-    assert plain(empty) == {"type": "object", "additionalProperties": {"enum": []}}
-    assert plain({**empty, "properties": {}})["additionalProperties"] == {"enum": []}
-    for beside in (record(x=STRING), {"required": ["x"]}, ref("B")):
-        assert "/$defs/A/additionalProperties" in warning_pointers({**empty, **beside})
-
-
 def test_closed_positions_bound_an_array() -> None:
     rows: list[tuple[Json, int | None]] = [
         ({"prefixItems": [STRING, STRING], "items": False}, 2),

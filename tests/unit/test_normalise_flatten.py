@@ -35,15 +35,6 @@ def test_a_later_part_narrows_a_member() -> None:
     assert joined["required"] == ["x"]
 
 
-def test_intersections_nest_and_follow_references() -> None:
-    joined = flat(
-        A={"allOf": [ref("B"), {"allOf": [record(z=STRING)]}]},
-        B={"allOf": [ref("C"), record(y=STRING)]},
-        C=ref("Base"),
-    )
-    assert set(joined["properties"]) == {"x", "y", "z"}
-
-
 def test_a_part_that_only_requires_does_not_loosen_the_member() -> None:
     assert flat(A={"allOf": [ref("Base"), {"allOf": [{"required": ["x"]}]}]}) == ref("Base")
 
@@ -169,14 +160,6 @@ def test_inexpressible_schema_is_noted() -> None:
     ]
     mixed = {"allOf": [{"type": "object", "additionalProperties": STRING}, BASE]}
     assert flatten_notes(A=mixed) == [("loosened-schema", "/$defs/A")]
-
-
-def test_schema_without_type_is_read_as_object_or_array() -> None:
-    assert flat(A={"properties": {"y": STRING}})["type"] == "object"
-    assert flat(A={"items": STRING})["type"] == "array"
-    assert flatten_notes(A=record(y={"items": STRING})) == [
-        ("unsupported-schema", "/$defs/A/properties/y")
-    ]
 
 
 def test_unsatisfiable_schema_is_refused_at_its_start() -> None:

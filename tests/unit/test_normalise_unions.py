@@ -108,14 +108,6 @@ def test_a_union_of_content_welcomes_other_kinds() -> None:
     assert "x-open" not in found["V"]
 
 
-def test_a_tagged_union_inside_a_member_gets_a_name() -> None:
-    found = unions.tag_unions(
-        {**TYPES, "T": record(x={"type": "array", "items": union("A", "B")})}, ()
-    )
-    assert found["T"]["properties"]["x"]["items"] == ref("TX")
-    assert found["TX"]["discriminator"] == {"propertyName": "type"}
-
-
 def test_unions_within_unions_lead_to_each_type_once() -> None:
     null: Json = {"type": "null"}
     definitions: Json = {"A4": STRING, "B4": record(x=STRING)}

@@ -11,7 +11,8 @@ from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs import sources
 from mcp_protogen.pipeline.inputs.todo import CHOICES, TODO
 from support import missing, tables
-from support.unit.pinned_next import NEXT, pin, pin_changed, read_file, write_file
+from support.generated.schema_folders import pin
+from support.unit.pinned_next import NEXT, pin_changed, read_file, write_file
 from support.unit.schemas import STRING, record, ref
 
 Json = dict[str, Any]
@@ -210,14 +211,14 @@ def test_a_draft_of_each_case_is_one_that_the_check_reads(tmp_path: Path) -> Non
     folder = missing.reference("cases/next-revision", "drafts of likely revisions")
     for file in sorted(folder.glob("*.schema.json")):
         with tables.case(file.name):
-            schema = pin(tmp_path / file.stem, file.read_bytes())
+            schema = pin(tmp_path / file.stem, NEXT, file.read_bytes())
             write(NEXT, schema)
             assert open_codes(schema) <= {"to-decide"}
 
 
 def test_known_tags_of_a_case_are_an_array(tmp_path: Path) -> None:
     folder = missing.reference("cases/next-revision", "a key of metadata that is an array")
-    schema = pin(tmp_path, (folder / "rev-2027-03-01.schema.json").read_bytes())
+    schema = pin(tmp_path, NEXT, (folder / "rev-2027-03-01.schema.json").read_bytes())
     write(NEXT, schema)
     assert json.loads((schema / NEXT / "facts.json").read_bytes())["meta_keys"][
         "io.modelcontextprotocol/knownTags"

@@ -37,14 +37,6 @@ def member(options: GenerationOptions) -> str:
     return repr(next(field.type for field in found.fields if field.wire == "default"))
 
 
-def test_own_patches_apply_after_built_in_patches() -> None:
-    # The published type is "integer", which our own patch replaces.
-    assert "integer" not in member(GenerationOptions((REVISION,)))
-    assert "integer" in member(with_patches(own(WIDER)))
-    both = own({"pointer": DEFAULT, "was": ["integer", "number"], "now": "integer"})
-    assert "number" not in member(with_patches(own(WIDER, revision=""), both))
-
-
 def test_those_of_another_revision_are_left_alone() -> None:
     assert "integer" not in member(with_patches(own(WIDER, revision="2026-07-28")))
 

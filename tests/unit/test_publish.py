@@ -50,15 +50,6 @@ def test_an_empty_folder_is_filled(out: Path) -> None:
     assert (out / "__init__.py").read_text() == "old"
 
 
-def test_a_later_run_writes_adds_and_removes(out: Path) -> None:
-    put(OLD, out)
-    outcome = put(NEW, out)
-    assert outcome.written == ("__init__.py", LOCK_NAME, "v2026_07_28/models.py")
-    assert outcome.created == ("v2026_07_28/models.py",)
-    assert outcome.removed == ("v2025_11_25/gone.py",)
-    assert not (out / "v2025_11_25" / "gone.py").exists()
-
-
 def test_folders_left_without_files_go(out: Path) -> None:
     put(NEW, out)
     put(OLD, out)
@@ -70,14 +61,6 @@ def test_an_empty_folder_of_the_user_stays_where_all_files_around_it_go(out: Pat
     (out / "v2026_07_28" / "mine").mkdir()
     put(OLD, out)
     assert [path.name for path in (out / "v2026_07_28").iterdir()] == ["mine"]
-
-
-def test_unchanged_files_are_not_touched(out: Path) -> None:
-    put(OLD, out)
-    before = (out / "v2025_11_25" / "models.py").stat()
-    put(NEW, out)
-    after = (out / "v2025_11_25" / "models.py").stat()
-    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
 def test_unchanged_package_is_not_touched(out: Path) -> None:
@@ -128,19 +111,6 @@ def test_an_output_folder_behind_a_link_stays_behind_it(out: Path) -> None:
     put(OLD, out)
     assert out.is_symlink()
     assert (out.parent / "real" / LOCK_NAME).is_file()
-
-
-def test_every_edited_file_is_named_and_kept(out: Path) -> None:
-    put(OLD, out)
-    (out / "__init__.py").write_text("edited")
-    (out / "v2025_11_25" / "gone.py").write_text("edited")
-    before = contents(out)
-    with pytest.raises(ProblemError) as caught:
-        put(NEW, out)
-    assert codes(caught) == ["edited-file", "edited-file"]
-    places = {problem.place for problem in caught.value.problems}
-    assert places == {str(out / "__init__.py"), str(out / "v2025_11_25" / "gone.py")}
-    assert contents(out) == before
 
 
 def test_an_edit_that_is_what_would_be_written_is_no_edit(out: Path) -> None:
@@ -360,29 +330,6 @@ def test_bytecode_of_imports_is_no_obstacle_and_no_news(out: Path) -> None:
     (out / "__pycache__").mkdir()
     (out / "__pycache__" / "x.pyc").write_bytes(b"")
     assert put(OLD, out).written == ()
-
-
-def test_files_of_a_revision_that_is_not_made_anew_are_kept(out: Path) -> None:
-    draft = with_revisions(["draft"], "draft.json")
-    put(package({"__init__.py": "1", "vdraft/models.py": "draft"}, draft), out)
-    both = with_revisions(["2025-11-25", "draft"], "draft.json")
-    put(package({"__init__.py": "2", "v2025_11_25/models.py": "made"}, both), out)
-    assert (out / "vdraft" / "models.py").read_text() == "draft"
-    assert "vdraft/models.py" in (out / LOCK_NAME).read_text()
-
-
-def test_translations_of_a_kept_revision_stay_unless_made_anew(out: Path) -> None:
-    both = with_revisions(["2025-11-25", "draft"], "draft.json")
-    made = {"v2025_11_25/models.py": "made", "translate/v2025_11_25.py": "from older"}
-    tables = {"vdraft/models.py": "draft", "translate/vdraft.py": "from 2025-11-25"}
-    put(package({"__init__.py": "1", **made, **tables}, both), out)
-    more = with_revisions(["2025-06-18", "2025-11-25", "draft"], "draft.json")
-    anew = {**made, "v2025_06_18/models.py": "made", "translate/v2025_11_25.py": "anew"}
-    put(package({"__init__.py": "2", **anew}, more), out)
-    assert contents(out).items() >= {
-        ("translate/vdraft.py", b"from 2025-11-25"),
-        ("translate/v2025_11_25.py", b"anew"),
-    }
 
 
 def test_a_kept_revision_with_a_file_missing_asks_for_its_schema(out: Path) -> None:

@@ -12,7 +12,6 @@ from mcp_protogen.pipeline.parts import PARTS
 from mcp_protogen.pipeline.selection import (
     refuse_missing_schemas,
     refuse_unused,
-    revision_names,
     select,
     with_locked,
 )
@@ -36,34 +35,13 @@ def refusal_codes(
     return [problem.code for problem in caught.value.problems]
 
 
-def test_names_are_merged_and_sorted() -> None:
-    rows: list[tuple[list[str], tuple[str, ...]]] = [
-        (["2025-11-25"], ("2025-11-25",)),
-        (["2026-07-28, 2025-11-25", "2025-11-25,"], ("2025-11-25", "2026-07-28")),
-        (["all"], tuple(PINS)),
-        (["draft,all"], (*PINS, "draft")),
-        ([], ()),
-    ]
-    for asked, names in rows:
-        with tables.case(asked):
-            assert revision_names(asked, PINS) == names
-
-
 def test_parts_are_added_to_those_that_are_there_unless_they_are_all() -> None:
     older = make_lock(INPUTS)
     none = make_lock(INPUTS._replace(options={"with": []}))
     two = make_lock(INPUTS._replace(options={"with": ["stdio", "toolkit"]}))
     for asked, lock, only, parts in (
         (("none",), None, False, ()),
-        (
-            (
-                "toolkit, stdio",
-                "stdio",
-            ),
-            None,
-            False,
-            ("stdio", "toolkit"),
-        ),
+        (("toolkit, stdio", "stdio"), None, False, ("stdio", "toolkit")),
         (("stdio,all",), None, False, tuple(sorted(PARTS))),
         (None, two, False, ("stdio", "toolkit")),
         (None, two, True, ("stdio", "toolkit")),

@@ -13,7 +13,8 @@ from mcp_protogen.instep.schemas import check, write
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.inputs.todo import CHOICES
 from support import missing, tables
-from support.unit.pinned_next import NEXT, pin, pin_changed, read_file, write_file
+from support.generated.schema_folders import pin
+from support.unit.pinned_next import NEXT, pin_changed, read_file, write_file
 
 Json = dict[str, Any]
 
@@ -149,7 +150,7 @@ def test_published_revisions_have_an_answer_to_each_question() -> None:
 
 def test_renames_of_a_case_are_asked_about(tmp_path: Path) -> None:
     folder = missing.reference("cases/next-revision", "a renamed type and method")
-    schema = pin(tmp_path, (folder / "renamed-type-and-method.schema.json").read_bytes())
+    schema = pin(tmp_path, NEXT, (folder / "renamed-type-and-method.schema.json").read_bytes())
     names = draft_rules(schema)["became"]
     assert {old: asked[CHOICES] for old, asked in names.items()} == {
         "Implementation": ["PeerInfo", None],

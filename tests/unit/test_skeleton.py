@@ -44,17 +44,6 @@ def test_a_question_inside_a_result_is_embedded() -> None:
     assert skeleton.methods(changed)["user/ask"].kind == "embedded"
 
 
-def test_a_typed_response_names_the_results() -> None:
-    changed = definitions()
-    changed["SayResultResponse"] = record(("result",), result=union("SayResult", "AskResult"))
-    assert skeleton.methods(changed)["echo/say"].results == ("SayResult", "AskResult")
-    # The plain one is first, wherever the schema has it.
-    changed["SayResultResponse"] = record(("result",), result=union("AskResult", "SayResult"))
-    assert skeleton.methods(changed)["echo/say"].results == ("SayResult", "AskResult")
-    changed["SayResultResponse"] = record(("result",), result=ref("AskResult"))
-    assert skeleton.methods(changed)["echo/say"].results == ("AskResult",)
-
-
 def test_without_a_result_of_its_own_a_request_is_answered_by_an_empty_one() -> None:
     changed = definitions()
     assert skeleton.methods(changed)["ping"].results == ("EmptyResult",)
@@ -103,15 +92,6 @@ def test_a_message_that_also_travels_in_results_is_the_same_method() -> None:
         found = skeleton.methods(schemas.read(made).schema["$defs"])["user/ask"]
         assert (found.message, found.kind, found.results) == ("AskRequest", kind, ("AskResult",))
         made["$defs"]["InputRequiredResult"] = record(x=STRING)
-
-
-def test_messages_of_one_method_with_other_params_are_a_choice_of_params() -> None:
-    derived = schemas.read(talking(ref("AskRequestParams"), TalkResult=record(x=STRING)))
-    found = skeleton.methods(derived.schema["$defs"])["echo/say"]
-    assert (found.message, found.params) == ("SayRequest", "SayRequestParamsChoice")
-    assert found.results == ("SayResult", "TalkResult")
-    choice = derived.schema["$defs"]["SayRequestParamsChoice"]
-    assert choice == union("SayRequestParams", "AskRequestParams")
 
 
 def test_a_union_of_one_message_need_not_be_known_to_be_one() -> None:

@@ -52,9 +52,7 @@ def test_some_or_all_are_written_with_their_contract(mcp_gen: Run) -> None:
     assert mcp_gen(*EXPORT).out == f"mine: 0 files written, contract {TEMPLATE_CONTRACT}\n"
 
 
-def test_edited_templates_are_overwritten_only_by_force(
-    mcp_gen: Run,
-) -> None:
+def test_edited_templates_are_overwritten_only_by_force(mcp_gen: Run) -> None:
     mcp_gen(*EXPORT, "app.py.jinja")
     mine = Path("mine", "app.py.jinja")
     mine.write_text("mine")

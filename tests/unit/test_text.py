@@ -87,14 +87,6 @@ def test_a_short_docstring_is_one_line() -> None:
     assert text.docstring("What it is.", 4) == '"""What it is."""'
 
 
-def test_a_long_docstring_is_wrapped_and_its_later_lines_indented() -> None:
-    lines = text.docstring("word " * 60, 8).split("\n")
-    assert len(lines) > 2
-    assert all(len(line) <= text.WIDTH for line in lines)
-    assert all(line.startswith(" " * 8) for line in lines[1:])
-    assert lines[-1] == " " * 8 + '"""'
-
-
 def test_paragraphs_survive() -> None:
     assert read_docstring("One.\n\nTwo.", 4) == "One.\n\n    Two.\n    "
 

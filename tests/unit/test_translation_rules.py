@@ -15,7 +15,7 @@ from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.emit.rows import lay_out, row
 from mcp_protogen.pipeline.inputs import translations
 from mcp_protogen.pipeline.inputs.translations import StepDirection, Translation
-from mcp_protogen.pipeline.plans.tables import PairTables, all_tables, pair_tables
+from mcp_protogen.pipeline.plans.tables import PairTables, pair_tables
 from mcp_protogen.runtime.translation import plans
 from mcp_protogen.runtime.translation.conversions import CONVERSIONS
 from mcp_protogen.runtime.translation.plans import Apply, Direction, Drop, Members, Move, To, Whole
@@ -39,7 +39,6 @@ from support.unit.revision_pairs import (
     derive_ir,
     direction,
     member,
-    options,
     order_sides,
     problems_of,
     read_step,
@@ -198,35 +197,7 @@ def test_aliases_that_contain_themselves_come_to_an_end(way: StepDirection) -> N
     assert found["Say"] == Members("Say", inside={"tree": To("Tree")})
 
 
-def test_everything_undecided_is_reported_at_once() -> None:
-    held = (
-        a("Params", MAYBE, member("y", NUMBER)),
-        a("Params", NEEDED, member("y")),
-        a("Params", NEEDED, member("y"), member("z", required=True)),
-    )
-    with pytest.raises(ProblemError) as caught:
-        all_tables(
-            {revision_ir.id: revision_ir for revision_ir in map(revision, REVISIONS, held)},
-            options(rules_file()),
-        )
-    expected = {(OLDEST, MIDDLE, "x"), (OLDEST, MIDDLE, "y"), (MIDDLE, OLDEST, "y")}
-    expected.add((MIDDLE, NEWEST, "z"))
-    found = {problem.message.split(": ")[0] for problem in caught.value.problems}
-    assert found == {f"from {start} to {end}, Params.{at}" for start, end, at in expected}
-
-
 # Decisions of the types.
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_members_go_and_come_as_the_destination_has_them(way: StepDirection) -> None:
-    rich, poor = (a("Params", X, member("y", required=True, default="plain")),), (a("Params"),)
-    destination = order_sides(way, OLDEST, MIDDLE)[1]
-    usual = {"x": None, "y": "plain"}
-    going = {name: Drop(f"{destination} has no {name} here.", usual=usual[name]) for name in "xy"}
-    assert direction(way, rich, poor).plans == {"Params": Members("Params", drop=going)}
-    coming = Members("Params", undefined=("x", "y"), add={"y": "plain"})
-    assert direction(way, poor, rich).plans == {"Params": coming}
 
 
 def test_recursive_types_that_agree_have_no_plan() -> None:
@@ -338,12 +309,7 @@ def test_a_name_that_its_revision_lacks_is_refused_with_a_suggestion() -> None:
     with pytest.raises(ProblemError) as caught:
         pair_tables(revision(OLDEST, *types), revision(MIDDLE, *types), step)
     assert [(p.code, p.where, p.message, p.hint) for p in caught.value.problems] == [
-        (
-            "bad-rule",
-            "mine.json#/became/Item",
-            f"{MIDDLE} has no type Items",
-            "did you mean Item?",
-        ),
+        ("bad-rule", "mine.json#/became/Item", f"{MIDDLE} has no type Items", "did you mean Item?"),
         (
             "bad-rule",
             "mine.json#/became/speak",
@@ -549,14 +515,6 @@ def test_a_function_that_the_runtime_lacks_is_refused_with_a_suggestion() -> Non
 # Rows as Python.
 
 NAMES = dict(vars(plans))
-
-
-def test_a_row_reads_back_as_what_it_was() -> None:
-    for older, newer in NEIGHBOURS:
-        with tables.case((older, newer)):
-            made = pair_tables(derive_ir(older), derive_ir(newer), *own_steps(older, newer))
-            for table in (made.up, made.down):
-                assert eval(row(table), NAMES) == table
 
 
 def test_a_row_leaves_out_what_is_usual() -> None:

@@ -77,14 +77,6 @@ def test_a_revision_that_is_kept_as_it_is_is_not_looked_for(whole: Package) -> N
     require_importable(listing._replace(inputs=whole.inputs._replace(revisions=kept)))
 
 
-def test_a_written_revision_without_a_module_is_a_refusal() -> None:
-    listing = "__all__ = ['v2025_11_25']\n"
-    package = packages.package({"__init__.py": listing, "v2025_11_25/py.typed": ""})
-    ((code, place, message),) = refusals(package)
-    assert (code, place) == ("bad-output", "__init__.py")
-    assert "v2025_11_25" in message
-
-
 def test_failure_before_a_connection_has_the_place_of_the_schema(whole: Package) -> None:
     for module, text, said in (
         ("server", "Server.__init__ = lambda self: 1 / 0", " by initialize: ZeroDivisionError: "),
@@ -184,10 +176,7 @@ def test_revisions_of_our_tests_are_not_tried_again() -> None:
         (options._replace(names=schema), [*REVISIONS]),
         (options._replace(schemas={STATELESS: schema}), []),
         (options._replace(revisions=("2099-01-01",), schemas={"2099-01-01": schema}), []),
-        (
-            options._replace(schemas={OLD: schema._replace(content=b'{"$defs": {}}')}),
-            [OLD],
-        ),
+        (options._replace(schemas={OLD: schema._replace(content=b'{"$defs": {}}')}), [OLD]),
     ):
         with tables.case(found):
             changed = read_inputs(of_users)

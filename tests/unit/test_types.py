@@ -102,14 +102,6 @@ def test_open_types_are_said_by_the_facts() -> None:
     assert result.open and not text.open
 
 
-def test_an_object_is_open_if_the_schema_says_so_at_its_place() -> None:
-    inline: Json = {**record(x=STRING), "additionalProperties": {}}
-    found = types(A=record(open=inline, closed=record(y=STRING)))
-    for name, wanted in {"AOpen": True, "AClosed": False}.items():
-        one = found[name]
-        assert isinstance(one, ObjectIR) and one.open is wanted
-
-
 def test_metadata_that_several_types_share_is_open_if_it_is_open_in_one_of_them() -> None:
     inline = record(token=STRING)
     opened: Json = {**inline, "additionalProperties": {}}
@@ -117,14 +109,6 @@ def test_metadata_that_several_types_share_is_open_if_it_is_open_in_one_of_them(
     shared = found["BaseMeta"]
     assert isinstance(shared, ObjectIR) and shared.open
     assert "SomeBaseMeta" not in found
-
-
-def test_deprecation_is_part_of_the_documentation() -> None:
-    found = types()
-    assert found["Mode"].deprecated
-    assert found["Mode"].doc == "Deprecated."
-    cursor = fields(found["SayResult"])["nextCursor"]
-    assert (cursor.deprecated, cursor.doc) == (True, "Deprecated.")
 
 
 def test_a_text_says_once_that_its_subject_is_deprecated() -> None:

@@ -108,20 +108,6 @@ def test_value_is_found_by_members_and_constants() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        ("missing",),
-        ("outputs", PathEntry({"kind": "other"})),
-        ("outputs", "kind"),
-        ("outputs", STRUCTURED, "x"),
-    ],
-)
-def test_missing_value_is_a_lookup_error(path: Any) -> None:
-    with pytest.raises(LookupError):
-        find(VALUE, path)
-
-
 def test_value_is_put_into_a_copy() -> None:
     before = repr(VALUE)
     assert put(VALUE, ("outputs", STRUCTURED, "value"), 3)["outputs"] == [

@@ -1,6 +1,17 @@
-"""Decoded JSON values: guards that type checkers follow, and patches of one value by another."""
+"""Decoded JSON values: their types, and patches of one value by another."""
 
-from typing import Any, TypeGuard
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, TypeGuard
+
+_TYPES: Final[Mapping[type, str]] = {
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "string",
+    type(None): "null",
+    list: "array",
+    dict: "object",
+}
 
 
 def is_object(value: object) -> TypeGuard[dict[str, Any]]:
@@ -11,6 +22,30 @@ def is_object(value: object) -> TypeGuard[dict[str, Any]]:
 def is_array(value: object) -> TypeGuard[list[Any]]:
     """Return whether `value` is a JSON array."""
     return isinstance(value, list)
+
+
+def json_type(value: object) -> str:
+    """Return the type of a value, by its name in JSON Schema."""
+    return _TYPES[type(value)]
+
+
+def is_of_type(value: object, kind: object) -> bool:
+    """Return whether a value is of a type of JSON Schema; whole numbers are numbers, too."""
+    return kind == json_type(value) or (kind == "number" and type(value) is int)
+
+
+def is_deeper(value: object, levels: int) -> bool:
+    """Return whether values are nested more than so many levels deep in objects and arrays."""
+    found = [value]
+    for _ in range(levels):
+        found = [inner for outer in found for inner in _inside(outer)]
+    return bool(found)
+
+
+def _inside(value: object) -> Iterable[object]:
+    if is_object(value):
+        return value.values()
+    return value if is_array(value) else ()
 
 
 def merge_patch(target: Any, patch: Any) -> Any:

@@ -13,11 +13,23 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-NAMED: Final = frozenset(
-    {"$defs", "definitions", "dependencies", "dependentRequired", "dependentSchemas"}
-    | {"patternProperties", "properties"}
+MAPS: Final = frozenset(
+    {"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"}
 )
+"""The keywords whose members are all schemas."""
+NAMED: Final = MAPS | {"dependencies", "dependentRequired"}
 """The keywords whose members have free names."""
+LISTS: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+"""The keywords with a list of schemas."""
+SINGLE: Final = frozenset(
+    {"additionalProperties", "contains", "contentSchema", "else", "if", "items", "not"}
+    | {"propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"}
+)
+"""The keywords with one schema; up to draft 2019-09, `items` may have a list."""
+UNORDERED: Final = frozenset({"allOf", "anyOf", "enum", "oneOf", "required", "type"})
+"""The keywords with a list whose order has no meaning."""
+PROSE: Final = frozenset({"$comment", "description", "examples", "title"})
+"""The keywords with texts for people."""
 VALUES: Final = frozenset({"const", "default", "enum", "examples"})
 """The keywords whose values are not schemas, even if they look like one."""
 _BASES: Final = frozenset({"$anchor", "$dynamicAnchor", "$id"})

@@ -58,7 +58,10 @@ _READERS: Mapping[str, Mapping[str, str]] = {
         "sdk": "its maintainers",
         "gateway": "gateways that pass on its messages",
     },
+    "client": {"caller": "callers", "model": "models", "host": "hosts"},
 }
+_COMMANDS = {"client": "diff --server and mcp-gen client"}
+"""All commands with the findings of one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +106,12 @@ def _entries() -> tuple[_Entry, ...]:
     from mcp_protogen.instep.audit.severities import SEVERITIES
     from mcp_protogen.instep.vectors.outcome_changes import SEVERITIES as OF_VECTORS
     from mcp_protogen.pipeline.reports.severities import severities
+    from mcp_protogen.servers.clients.severities import severities as of_tools
 
-    tables = (("diff", severities()), ("audit", SEVERITIES), ("audit, vectors", OF_VECTORS))
+    audits = ("audit", SEVERITIES), ("audit, vectors", OF_VECTORS)
+    tables = ("diff", severities()), *audits, ("client", of_tools())
     findings = (_finding(name, row) for name, table in tables for row in table.values())
-    sources = (*_of_inspections(), *_of_tools(), *_vector_codes())
-    return (*_problems(), *findings, *sources)
+    return (*_problems(), *findings, *_of_inspections(), *_vector_codes())
 
 
 def _of_inspections() -> Iterator[_Entry]:
@@ -127,27 +131,15 @@ def _problems() -> Iterator[_Entry]:
         yield _Entry(match["code"], match["summary"], match["text"])
 
 
-def _finding(commands: str, row: SeverityRow) -> _Entry:
+def _finding(command: str, row: SeverityRow) -> _Entry:
     summary = f"{row.category}: {row.message or row.why}"
     sentence = f"{summary[:1].upper()}{summary[1:]}. " if row.message else ""
-    levels = (f"{getattr(row, end)} for {reader}" for end, reader in _READERS[commands].items())
+    levels = (f"{row.columns[end]} for {reader}" for end, reader in _READERS[command].items())
+    commands = _COMMANDS.get(command, command)
     text = f"{fill(f'Found by mcp-gen {commands}. {sentence}{row.why}', _WIDTH)}\n\n"
     return _Entry(
-        row.code, f"{commands}: {summary}", text + fill(f"Severity: {', '.join(levels)}.", _WIDTH)
+        row.code, f"{command}: {summary}", text + fill(f"Severity: {', '.join(levels)}.", _WIDTH)
     )
-
-
-def _of_tools() -> Iterator[_Entry]:
-    from mcp_protogen.servers.clients.severities import severities as of_tools
-
-    for row in of_tools().values():
-        summary = f"{row.category}: {row.message}"
-        text = (
-            f"Found by mcp-gen diff --server and mcp-gen client. {summary.capitalize()}. {row.why}"
-        )
-        levels = (f"{level} for {reader}s" for reader, level in row.severity.items())
-        severity = fill(f"Severity: {', '.join(levels)}.", _WIDTH)
-        yield _Entry(row.code, f"client: {summary}", f"{fill(text, _WIDTH)}\n\n{severity}")
 
 
 def _vector_codes() -> Iterator[_Entry]:

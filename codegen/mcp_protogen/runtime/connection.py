@@ -32,7 +32,7 @@ from .core.spec import AnyRequest, Capability, NotificationSpec, P, RequestSpec,
 from .messages import jsonrpc
 from .messages.codec import Error, Notification, Request, Result
 from .messages.envelope import PROGRESS_TOKEN, client_capabilities, overlaid
-from .messages.jsonrpc import Call, Malformed, Parsed, Response
+from .messages.jsonrpc import Call, Malformed, Parsed
 from .messages.method_table import EXTENSIONS, MethodTable
 from .messages.reading import Batch
 from .rules import capabilities, lifecycle
@@ -407,26 +407,26 @@ class Connection:
 
     def take(self, message: Parsed, now: float = 0.0) -> Event:
         """Return the event for a message. Never raises."""
+        if isinstance(message, Call):
+            outcome = self.table.interpret(message, self.peer)
+            if isinstance(outcome, InvalidParams):
+                from .messages.lenient_params import reinterpret
+
+                outcome = reinterpret(self.table, message, outcome, self.peer)
+            if isinstance(outcome, Request):
+                return self._take_request(outcome)
+            if isinstance(outcome, Notification):
+                return self._take_notification(outcome, now)
+            # Notifications are never answered, even invalid ones.
+            return Ignored(outcome) if outcome.id is None else self._take_invalid(outcome)
         if isinstance(message, Malformed):
             return self._take_invalid(message.error)
-        if isinstance(message, Response):
-            pending = None if message.id is None else self._asked.get(message.id)
-            try:
-                answer = self.table.read_answer(message, None if pending is None else pending.spec)
-            except InvalidAnswer as error:
-                return self._take_invalid(error)
-            return self._take_answer(answer)
-        outcome = self.table.interpret(message, self.peer)
-        if isinstance(outcome, InvalidParams):
-            from .messages.lenient_params import reinterpret
-
-            outcome = reinterpret(self.table, message, outcome, self.peer)
-        if isinstance(outcome, Request):
-            return self._take_request(outcome)
-        if isinstance(outcome, Notification):
-            return self._take_notification(outcome, now)
-        # Notifications are never answered, even invalid ones.
-        return Ignored(outcome) if outcome.id is None else self._take_invalid(outcome)
+        pending = None if message.id is None else self._asked.get(message.id)
+        try:
+            answer = self.table.read_answer(message, None if pending is None else pending.spec)
+        except InvalidAnswer as error:
+            return self._take_invalid(error)
+        return self._take_answer(answer)
 
     def _take_invalid(self, error: RemoteError) -> Event:
         # A message of unclear kind counts as an answer: servers send little else, and clients

@@ -8,11 +8,11 @@ which `dec_hook` of the generated module reads.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from mcp_protogen.base.jsonvalue import json_type
 from mcp_protogen.pipeline.ir import (
     NOTHING,
     AliasIR,
     Anything,
-    Json,
     ListOf,
     LiteralOf,
     MapOf,
@@ -112,7 +112,7 @@ class Unions:
             case Scalar(kind):
                 return [kind]
             case LiteralOf(values):
-                return sorted({_kind(value) for value in values})
+                return sorted({json_type(value) for value in values})
             case ListOf():
                 return ["array"]
             case _:
@@ -207,20 +207,6 @@ def _arm_name(arm: TypeExpr) -> str:
             return "Constant"
         case Anything():
             return "Anything"
-
-
-def _kind(value: Json) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int():
-            return "integer"
-        case float():
-            return "number"
-        case str():
-            return "string"
 
 
 def _expressions(type_: TypeIR) -> Iterator[TypeExpr]:

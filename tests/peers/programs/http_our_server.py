@@ -1,7 +1,7 @@
 """The server with a bit of everything over HTTP; its first argument is the port.
 
-After `--shared` comes the URL of a Redis that it shares with others. The rest is as in
-`our_server.py`.
+After `--shared` comes the URL of a Redis that it shares with others, and after `--as` one revision,
+whose class serves all. The rest is as in `our_server.py`.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from typing import Any
 
 import mcp_revisions
 import our_server
-from our_server import report_loss, server_of
+from our_server import server_of
 
 ANSWER = {"type": "object", "properties": {"answer": {"type": "integer"}}, "required": ["answer"]}
 
@@ -68,7 +68,7 @@ def main(port: int, *wanted: str) -> None:
         engine = mcp_revisions.RedisEngine(url, namespace=f"everything {' '.join(wanted)}")
         shared, keys = {"shared": mcp_revisions.Shared(engine=engine)}, [b"k" * 32]
     http = mcp_revisions.HttpOptions(retry=0.05, **shared)
-    options = mcp_revisions.Options(on_loss=report_loss, drain=1.0, state_keys=keys)
+    options = mcp_revisions.Options(drain=1.0, state_keys=keys)
     revisions = None
     if wanted[0:1] and wanted[0] == "--as":
         servers, revisions = ours(wanted[1]), mcp_revisions.REVISIONS

@@ -1,7 +1,6 @@
 """A server with a bit of everything, one class for each revision, on standard input and output.
 
-Arguments are the revisions to serve; without any, all of them. After `--as` comes one revision, and
-the class of that one serves all.
+Arguments are the revisions to serve; without any, all of them.
 """
 
 import asyncio
@@ -153,17 +152,6 @@ class Tools:
 TOOL_NAMES = sorted(name.removeprefix("tool_") for name in vars(Tools) if name.startswith("tool_"))
 
 
-def report_loss(lost: Any) -> None:
-    """Say on standard error what a translation has lost."""
-    place = "/".join("*" if step.isdigit() else step for step in lost.pointer.split("/"))
-    print(f"LOST {lost.method} {place} {lost.why}", file=sys.stderr, flush=True)
-
-
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--as"]:
-        # One class for all revisions.
-        options = mcp_revisions.Options(on_loss=report_loss)
-        run_stdio(server_of(sys.argv[2]), revisions=mcp_revisions.REVISIONS, options=options)
-    else:
-        known = [revision.id for revision in mcp_revisions.REVISIONS]
-        run_stdio([server_of(revision) for revision in sys.argv[1:] or known])
+    known = [revision.id for revision in mcp_revisions.REVISIONS]
+    run_stdio([server_of(revision) for revision in sys.argv[1:] or known])

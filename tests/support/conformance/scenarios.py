@@ -1,170 +1,35 @@
-"""The scenarios of the official suite that we must pass, by side and revision.
+"""The scenarios that we must pass, of those that the official suite lists.
 
 Left out: the duties of an authorization server, and a scenario for tasks that the suite itself
-skips. The suite runs some of these all the same; they are named here so that a new scenario is
-noticed.
+skips.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
-_SERVER: Final = (
-    "completion-complete",
-    "dns-rebinding-protection",
-    "json-schema-2020-12",
-    "prompts-get-embedded-resource",
-    "prompts-get-simple",
-    "prompts-get-with-args",
-    "prompts-get-with-image",
-    "prompts-list",
-    "resources-list",
-    "resources-read-binary",
-    "resources-read-text",
-    "resources-templates-read",
-    "server-sse-multiple-streams",
-    "tools-call-audio",
-    "tools-call-embedded-resource",
-    "tools-call-error",
-    "tools-call-image",
-    "tools-call-mixed-content",
-    "tools-call-simple-text",
-    "tools-call-with-progress",
-    "tools-list",
-)
-"""In both eras."""
+from support.conformance.kit import list_scenarios
+from support.revisions import STATELESS
 
-HANDSHAKE_SERVER: Final = (
-    *_SERVER,
-    "elicitation-sep1034-defaults",
-    "elicitation-sep1330-enums",
-    "logging-set-level",
-    "ping",
-    "resources-subscribe",
-    "resources-unsubscribe",
-    "server-initialize",
-    "server-session-lifecycle",
-    "server-sse-polling",
-    "tools-call-elicitation",
-    "tools-call-sampling",
-    "tools-call-with-logging",
-)
-
-STATELESS_SERVER: Final = (
-    *_SERVER,
-    "caching",
-    "http-custom-header-server-validation",
-    "http-header-validation",
-    "input-required-result-basic-elicitation",
-    "input-required-result-basic-list-roots",
-    "input-required-result-basic-sampling",
-    "input-required-result-capability-check",
-    "input-required-result-ignore-extra-params",
-    "input-required-result-missing-input-response",
-    "input-required-result-multi-round",
-    "input-required-result-multiple-input-requests",
-    "input-required-result-non-tool-request",
-    "input-required-result-request-state",
-    "input-required-result-result-type",
-    "input-required-result-tampered-state",
-    "input-required-result-unsupported-methods",
-    "input-required-result-validate-input",
-    "sep-2164-resource-not-found",
-    "server-stateless",
-    "tasks-capability-negotiation",
-    "tasks-dispatch-and-envelope",
-    "tasks-lifecycle",
-    "tasks-mrtr-composition",
-    "tasks-mrtr-input",
-    "tasks-request-headers",
-    "tasks-request-state-removal",
-    "tasks-required-task-error",
-    "tasks-wire-fields",
-)
-
-HANDSHAKE_CLIENT: Final = (
-    "elicitation-sep1034-client-defaults",
-    "initialize",
-    "json-schema-2020-12-preservation",
-    "sse-retry",
-    "tools_call",
-)
-
-STATELESS_CLIENT: Final = (
-    "http-custom-headers",
-    "http-invalid-tool-headers",
-    "http-standard-headers",
-    "json-schema-2020-12-preservation",
-    "json-schema-ref-no-deref",
-    "request-metadata",
-    "sep-2322-client-request-state",
-    "tools_call",
-)
-
-AUTHORIZATION_2025_06_18: Final = (
-    "auth/token-endpoint-auth-basic",
-    "auth/token-endpoint-auth-none",
-    "auth/token-endpoint-auth-post",
-)
-
-HANDSHAKE_AUTHORIZATION: Final = (
-    *AUTHORIZATION_2025_06_18,
-    "auth/basic-cimd",
-    "auth/metadata-default",
-    "auth/metadata-var1",
-    "auth/metadata-var2",
-    "auth/metadata-var3",
-    "auth/pre-registration",
-    "auth/scope-from-scopes-supported",
-    "auth/scope-from-www-authenticate",
-    "auth/scope-omitted-when-undefined",
-    "auth/scope-retry-limit",
-    "auth/scope-step-up",
-)
-
-STATELESS_AUTHORIZATION: Final = (
-    *HANDSHAKE_AUTHORIZATION,
-    "auth/authorization-server-migration",
-    "auth/iss-normalized",
-    "auth/iss-not-advertised",
-    "auth/iss-supported",
-    "auth/iss-supported-missing",
-    "auth/iss-unexpected",
-    "auth/iss-wrong-issuer",
-    "auth/metadata-issuer-mismatch",
-    "auth/offline-access-not-supported",
-    "auth/offline-access-scope",
-    "auth/resource-mismatch",
-)
-
-AUTHORIZATION_2025_03_26: Final = (
-    "auth/2025-03-26-oauth-endpoint-fallback",
-    "auth/2025-03-26-oauth-metadata-backcompat",
-)
-
-AUTHORIZATION_EXTENSIONS: Final = (
-    "auth/client-credentials-basic",
-    "auth/client-credentials-jwt",
-    "auth/dpop",
-    "auth/dpop-nonce",
-    "auth/enterprise-managed-authorization",
-    "auth/wif-jwt-bearer",
-)
-
-SKILLS_SERVER: Final = (
-    "sep-2640-skills-directory",
-    "sep-2640-skills-enumeration",
-    "sep-2640-skills-manifest",
-)
-
-SKILLS_CLIENT: Final = (
-    "sep-2640-client-no-prefetch",
-    "sep-2640-client-verify-digest",
-    "sep-2640-client-verify-frontmatter",
-    "sep-2640-client-verify-size",
-)
+_EXTENSION: Final = ["extension"]
 
 OTHERS: Final = ("authorization-", "tasks-status-notifications")
 """How the names of scenarios begin that are not ours to pass."""
+
+
+def find_scenarios(side: str, revision: str, topic: str | None) -> Iterator[str]:
+    """Yield the scenarios of a side in a revision about a topic, or about anything else."""
+    for of, name, tags in list_scenarios():
+        is_auth, of_extension = name.startswith("auth/"), tags == _EXTENSION
+        if topic == "skills":
+            fits = name.startswith("sep-2640-") and of_extension
+        elif topic == "extensions of authorization":
+            fits = is_auth and of_extension
+        else:
+            # The suite knows no revision of tasks.
+            has_tasks = name.startswith("tasks-") and revision == STATELESS
+            fits = is_auth == (topic == "authorization") and (revision in tags or has_tasks)
+        if fits and of == side and not name.startswith(OTHERS):
+            yield name
 
 
 class Excuse(NamedTuple):

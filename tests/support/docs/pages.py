@@ -5,7 +5,6 @@ in the calls of these functions.
 """
 
 import re
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -131,8 +130,7 @@ def rename_package(text: str) -> str:
 
 def beside_package(folder: Path, files: Mapping[str, str]) -> Path:
     """Write files into a folder that has the copied package as `pkg`, and nothing else."""
-    hidden = shutil.ignore_patterns("__pycache__", ".*")
-    shutil.copytree(copied_package(), folder / "pkg", ignore=hidden)
+    (folder / "pkg").symlink_to(copied_package())
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
     return folder

@@ -11,7 +11,8 @@ from mcp_protogen.servers.gateway.endpoint import make_app
 from mcp_protogen.servers.gateway.fronts import make_fronts
 from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
 from support.folders import TESTS
-from support.http.serving import Site, calling, run_app
+from support.gateway.odd_program import odd
+from support.http.serving import Site, calling, run_app, serving
 from support.json_types import JsonObject
 from support.revisions import OLD
 from support.sessions.talking import pkg
@@ -73,6 +74,13 @@ def odd_program(kind: str, revision: str = OLD) -> JsonObject:
     """Return a server of a configuration: `odd_program.py` of a kind."""
     arguments = [str(TESTS / "support" / "gateway" / "odd_program.py"), revision, kind]
     return {"command": sys.executable, "args": arguments, "x-gateway": {"timeout": 1}}
+
+
+@asynccontextmanager
+async def odd_at_url(kind: str, revision: str = OLD) -> AsyncGenerator[JsonObject, None]:
+    """Serve in this process what `odd_program` starts; yield the server of a configuration."""
+    async with serving(odd(revision, kind)) as site:
+        yield {"url": f"http://127.0.0.1:{site.port}/mcp"}
 
 
 def write_config(

@@ -1,4 +1,4 @@
-"""A server on standard input and output that is well or odd, by its arguments.
+"""A server that is well or odd, by its arguments; as a program, on standard input and output.
 
 They are its revision, and `well`, `dying`, `endless`, `many`, `silent`, or `bare` for tools alone.
 """
@@ -15,8 +15,11 @@ _NUMBERS: Final = {"many": 2100, "endless": 100}
 """The number of tools on a page, besides one."""
 
 
-def odd_server(mcp: Any, kind: str) -> Any:
+def odd(revision: str, kind: str) -> Any:
     """Return a server with one tool, which repeats a text, or what makes it odd."""
+    mcp: Any = mcp_revisions.load(revision)
+    if kind in ("well", "bare"):
+        return _app(mcp, kind)
     m = mcp.models
 
     class Odd(mcp.Server):  # type: ignore[misc]
@@ -41,7 +44,7 @@ def odd_server(mcp: Any, kind: str) -> Any:
     return Odd()
 
 
-def app(mcp: Any, kind: str) -> v2025_11_25.App:
+def _app(mcp: Any, kind: str) -> v2025_11_25.App:
     """Return an app with tools alone, or with an item of each kind."""
     revision = mcp.App.TABLE.revision
     own = [known for known in mcp_revisions.REVISIONS if known.id == revision]
@@ -70,6 +73,4 @@ def app(mcp: Any, kind: str) -> v2025_11_25.App:
 
 
 if __name__ == "__main__":
-    _, revision, what = sys.argv
-    make = app if what in ("well", "bare") else odd_server
-    mcp_revisions.run_stdio(make(mcp_revisions.load(revision), what))
+    mcp_revisions.run_stdio(odd(*sys.argv[1:]))

@@ -5,23 +5,17 @@ of the revision, its messages in the unions, and its members in the types that i
 """
 
 import json
-import shutil
-from collections.abc import Collection, Generator
-from contextlib import contextmanager
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Final
 
-import pytest
 from mcp_protogen.base import resources
-from mcp_protogen.base.canonical import compact
-from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.instep.drafts.drafting import write
-from mcp_protogen.instep.update.adoption import Origin, add
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.generate import generate
 from mcp_protogen.pipeline.inputs.pins import read_snapshot
-from mcp_protogen.pipeline.inputs.todo import TODO
 from support.generated.renamed_revisions import with_revisions
+from support.generated.schema_folders import pin, schemas_of
 from support.generating import write_files
 from support.revisions import NEWEST
 from support.unit.schemas import ref
@@ -40,7 +34,6 @@ NAMES: Final = {
 }
 PARTS: Final = ("bridge", "stdio", "tasks", "testing", "toolkit")
 _SCHEMA: Final = resources.schema_folder()
-_DECIDED: Final = {"source": "server/tools#tasks", "state": "dropped"}
 
 
 def published_schema() -> Json:
@@ -74,38 +67,9 @@ def add_extension(types: Json) -> None:
 
 def draft_in(place: Path) -> Path:
     """Return a copy of the schema folder with the draft of the revision."""
-    folder = Path(shutil.copytree(_SCHEMA, place / "schema"))
-    add(ABSORBING, json.dumps(published_schema()).encode(), Origin(), "published.json", folder)
+    folder = pin(place, ABSORBING, json.dumps(published_schema()).encode())
     write(ABSORBING, folder)
     return folder
-
-
-def decide(folder: Path, revision: str = ABSORBING) -> None:
-    """Decide everything that a draft leaves open."""
-    for name in ("facts", "patches", "translation"):
-        file = folder / revision / f"{name}.json"
-        file.write_bytes(compact(_decide_value(json.loads(file.read_bytes()))))
-
-
-def _decide_value(value: Any, key: str = "") -> Any:
-    if is_object(value):
-        return {name: _decide_value(inner, name) for name, inner in value.items()}
-    if is_array(value):
-        return [_decide_value(entry) for entry in value]
-    return _DECIDED[key] if value == TODO else value
-
-
-@contextmanager
-def schemas_of(folder: Path) -> Generator[None, None, None]:
-    """Have runs of this process read another schema folder."""
-    usual = resources.folder
-
-    def find(name: str) -> Path:
-        return folder if name == "schema" else usual(name)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(resources, "folder", find)
-        yield
 
 
 def write_package(folder: Path, place: Path, revisions: Collection[str]) -> None:

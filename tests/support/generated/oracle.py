@@ -9,6 +9,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from itertools import islice
 from typing import Any
 
 from mcp_protogen.base import jsonpointer, names
@@ -154,10 +155,17 @@ def accepts(revision: str, pointer: str) -> Callable[[Any], bool]:
 def _validator(revision: str) -> Any:
     """Return a validator of a revision that can look up all definitions."""
     definitions: Json = document(revision)["$defs"]
+    # Edited values share what they leave alone. Kept here, so that no other value gets its id.
+    known: dict[tuple[str, int], tuple[object, list[object]]] = {}
 
     def follow(validator: Any, reference: str, value: object, _: Json) -> Iterator[object]:
-        schema = definitions[reference.removeprefix("#/$defs/")]
-        yield from validator.descend(value, schema)
+        if (reference, id(value)) not in known:
+            if len(known) > 10_000:
+                known.clear()
+            schema = definitions[reference.removeprefix("#/$defs/")]
+            first = [*islice(validator.descend(value, schema), 1)]
+            known[reference, id(value)] = value, first
+        yield from known[reference, id(value)][1]
 
     return validators.extend(validators.Draft202012Validator, {"$ref": follow})
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from zlib import crc32
 
 import pytest
-from support.http.forwarding import POLICIES, Forwarder, forwarding
+from support.http.forwarding import POLICIES, Forwarder
 
 if TYPE_CHECKING:
     from mcp_revisions import HttpApp
@@ -34,7 +34,7 @@ ALONE: Final[Mapping[str, Sequence[str]]] = {
         "test_fire_sessions.py::test_trying_the_sessions_of_others_does_not_keep_them_alive",
         "test_http_endings.py::TestLifetime::test_the_one_whose_stream_ended_last_does_not_make",
         "test_http_posts.py::test_a_flood_of_rubbish_is_no_flood_of_log_entries",
-        "test_quotas.py::TestRequests",
+        "test_quotas.py",
     ),
     "each worker asks by itself which arguments are repeated in header fields": (
         "test_http_params.py::test_each_principal_has_a_list_of_its_own",
@@ -58,10 +58,6 @@ ALONE: Final[Mapping[str, Sequence[str]]] = {
     ),
     "a worker that does nothing is closed at once": ("test_http_endings.py::TestShutdown",),
     "workers cannot serve HTTP+SSE": ("test_http_old_sse.py",),
-    "a forwarder passes on no request before the response to the one before it": (
-        "test_fire_clients.py::test_a_session_that_ends_while_its_answer_cannot_be_written",
-        "test_fire_clients.py::test_who_does_not_read_its_answers_takes_up_no_place_for_long",
-    ),
     "the test looks into an application, or counts what it asks of its engine": (
         "test_fire_clients.py::test_a_client_can_open_its_stream_anew_while_the_one_before_is",
         "test_fire_clients.py::test_a_server_can_be_closed_while_a_client_does_not_read",
@@ -93,7 +89,7 @@ def configure(config: pytest.Config) -> None:
         config.add_cleanup(held.close)
         engine = str(config.getoption("--engine"))
         _chosen["seed"] = crc32(str(config.getoption("--seed")).encode())
-        _chosen["engine"] = ENGINES[engine](held)
+        _chosen["engine"] = _engines(engine, held)
         _chosen["described"] = f"workers: behind {_chosen['policy']}, sharing {engine}"
 
 
@@ -110,43 +106,35 @@ def omitted_tests(items: Iterable[pytest.Item]) -> list[pytest.Item]:
     return [item for item in items if item.nodeid.startswith(names)]
 
 
-def _memory(held: ExitStack) -> Callable[[], Any]:
-    from mcp_revisions import MemoryEngine
-
-    return MemoryEngine
+ENGINES: Final = ("memory", "redis", "postgres")
 
 
-def _redis(held: ExitStack) -> Callable[[], Any]:
-    from mcp_revisions import RedisEngine
-    from support.engines import redis_running
+def _engines(kind: str, held: ExitStack) -> Callable[[], Any]:
+    """Return what makes engines of a kind, of which none knows what another one keeps."""
+    from mcp_revisions import MemoryEngine, PostgresEngine, RedisEngine
+    from support.engines import postgres_running, redis_running
 
-    server = held.enter_context(redis_running())
+    if kind == "memory":
+        return MemoryEngine
+    server: Any = held.enter_context(redis_running() if kind == "redis" else postgres_running())
     names = (f"tests-{number}" for number in count())
-    return lambda: RedisEngine(server.url, namespace=next(names))
-
-
-def _postgres(held: ExitStack) -> Callable[[], Any]:
-    from mcp_revisions import PostgresEngine
-    from support.engines import postgres_running
-
-    server = held.enter_context(postgres_running())
-    names = (f"tests-{number}" for number in count())
+    if kind == "redis":
+        return lambda: RedisEngine(server.url, namespace=next(names))
     return lambda: PostgresEngine(server.url, schema=next(names))
 
 
-ENGINES: Final[Mapping[str, Callable[[ExitStack], Callable[[], Any]]]] = {
-    "memory": _memory,
-    "redis": _redis,
-    "postgres": _postgres,
-}
-"""What makes engines of a kind, of which none knows what another one keeps."""
+class Workers(Forwarder):
+    """Several applications with the interface of one; each has its own port, too."""
 
-
-class Workers:
-    """Several applications with the interface of one."""
-
-    def __init__(self, apps: "Iterable[HttpApp]") -> None:
+    def __init__(self, apps: "Iterable[HttpApp]", policy: str, seed: int) -> None:
         self.apps: Final = tuple(apps)
+        self.ports: list[int] = []
+        self.port = 0
+        super().__init__(self.apps, policy, seed)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/mcp"
 
     async def close(self) -> None:
         """Close all of them at once, like the processes of a service."""
@@ -168,7 +156,7 @@ async def serve_behind(
             yield app, port
         return
     async with workers(make, boot, chosen, _chosen["engine"](), policy, _chosen["seed"]) as served:
-        yield served[0], served[1].port
+        yield served, served.port
 
 
 @asynccontextmanager
@@ -179,17 +167,17 @@ async def workers(
     engine: Any,
     policy: str = "another",
     seed: int = 0,
-) -> AsyncGenerator[tuple[Workers, Forwarder], None]:
-    """Workers that share an engine, and the forwarder in front of them."""
+) -> AsyncGenerator[Workers, None]:
+    """Serve workers that share an engine."""
     from mcp_revisions import Shared
 
     chosen = {"shared": Shared(engine=engine), "state_keys": [_KEY], **chosen}
-    workers = Workers(make(**chosen) for _ in range(NUMBER))
+    workers = Workers((make(**chosen) for _ in range(NUMBER)), policy, seed)
     async with (
-        together([boot(app) for app in workers.apps]) as ports,
-        forwarding(ports, policy, seed) as forwarder,
+        together([boot(app) for app in workers.apps]) as workers.ports,
+        boot(workers) as workers.port,
     ):
-        yield workers, forwarder
+        yield workers
 
 
 @asynccontextmanager

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sys
 from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
@@ -19,10 +18,8 @@ from typing import Any, NamedTuple, cast
 import httpx2
 import pytest
 import uvicorn
-from support import folders
 from support.http import behind
 from support.json_types import Json, JsonObject
-from support.ports import free_port
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import INITIALIZED, META, VERSION, Servers, hello, pkg, request
 
@@ -74,9 +71,8 @@ async def run_server(
 ) -> AsyncGenerator[uvicorn.Server, None]:
     """Run an ASGI application until the end of the block."""
     # Without a limit, an open response would keep a failed test from ending.
-    chosen = uvicorn.Config(
-        app, host="127.0.0.1", port=port, log_config=None, timeout_graceful_shutdown=2, **config
-    )
+    config = {"timeout_graceful_shutdown": 2, **config}
+    chosen = uvicorn.Config(app, host="127.0.0.1", port=port, log_config=None, **config)
     chosen.load()
     server = uvicorn.Server(chosen)
     server.lifespan = chosen.lifespan_class(chosen)
@@ -370,59 +366,3 @@ async def raw(port: int, data: bytes) -> bytes:
     finally:
         writer.close()
         await writer.wait_closed()
-
-
-async def listens(process: asyncio.subprocess.Process, port: int) -> bool:
-    """Wait until a process listens on a port; return False if it ends before."""
-    while process.returncode is None:
-        try:
-            _, writer = await asyncio.open_connection("127.0.0.1", port)
-        except OSError:
-            # Nothing else tells that it is ready.
-            await asyncio.sleep(0.02)
-        else:
-            writer.close()
-            await writer.wait_closed()
-            return True
-    return False
-
-
-@dataclass
-class Started:
-    """A process that serves on a port of this machine."""
-
-    process: asyncio.subprocess.Process
-    port: int
-
-    async def stop(self) -> tuple[int, str]:
-        """Terminate it; return its exit code and standard error."""
-        if self.process.returncode is None:
-            self.process.terminate()
-        _, errors = await self.process.communicate()
-        return self.process.returncode or 0, errors.decode()
-
-
-@asynccontextmanager
-async def start_module(
-    *command: str, environment: Mapping[str, str] | None = None
-) -> AsyncGenerator[Started, None]:
-    """Start a Python module or file as a server; `PORT` in `command` becomes its port."""
-    port = free_port()
-    arguments = [
-        str(port) if word == "PORT" else word.replace(":PORT", f":{port}") for word in command
-    ]
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *([] if arguments[0].endswith(".py") else ["-m"]),
-        *arguments,
-        env={**folders.environment(), **(environment or {})},
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    one = Started(process, port)
-    try:
-        if not await listens(process, port):
-            raise AssertionError(f"it ended before it listened: {await one.stop()}")
-        yield one
-    finally:
-        await one.stop()

@@ -1,6 +1,5 @@
 """The visits of foreign clients to the servers of `examples/`, and their expected results."""
 
-import asyncio
 import json
 import re
 import shutil
@@ -277,43 +276,23 @@ def prepare(folder: Path) -> None:
     page.write_text(TEA)
 
 
-Visits = dict[tuple[str, str], JsonObject]
-"""What a client saw, by server and transport."""
-
-
-async def visits(
-    peers: Peers, clients: Sequence[str], folder: Path
-) -> dict[str, Visits | BaseException]:
-    """Let clients use all servers over all transports; record the failure of one that cannot."""
+async def visit_all(
+    peers: Peers, client: str, transport: str, folder: Path
+) -> dict[str, JsonObject]:
+    """Let a client use all servers over a transport; return its view of each."""
     prepare(folder)
     at = ("-m", "http.server", "PORT", "--bind", "127.0.0.1", "--directory")
     site = await peers.server(sys.executable, *at, folder / "repository")
-    starting = (peers.server(*command(server, folder, "--http", "PORT")) for server in USES)
-    running = await asyncio.gather(*starting, return_exceptions=True)
-    locks = {server: asyncio.Lock() for server in USES}
-
-    async def of_one(client: str) -> Visits:
-        visitor = await peers.visitor(client)
-        seen: Visits = {}
-        for server, process in zip(USES, running, strict=True):
-            for transport in TRANSPORTS:
-                own = folder / client / transport / server
-                if server == "git":
-                    shutil.copytree(folder / "repository", own / "repository")
-                wanted = _steps(server, client, own, f"http://127.0.0.1:{site.port}")
-                if transport == "stdio":
-                    seen[server, transport], _ = await visitor.visit(command(server, own), wanted)
-                elif isinstance(process, BaseException):
-                    seen[server, transport] = {"failed": str(process)}
-                else:
-                    # The next client would see the traces of this one.
-                    async with locks[server]:
-                        url = f"http://127.0.0.1:{process.port}/mcp"
-                        seen[server, transport], _ = await visitor.visit(url, wanted)
-        return seen
-
-    found = await asyncio.gather(*map(of_one, clients), return_exceptions=True)
-    return dict(zip(clients, found, strict=True))
+    visitor = await peers.visitor(client)
+    seen: dict[str, JsonObject] = {}
+    for server in USES:
+        address: str | Command = command(server, folder)
+        if transport == "HTTP":
+            served = await peers.server(*command(server, folder, "--http", "PORT"))
+            address = f"http://127.0.0.1:{served.port}/mcp"
+        steps = _steps(server, client, folder, f"http://127.0.0.1:{site.port}")
+        seen[server], _ = await visitor.visit(address, steps)
+    return seen
 
 
 _PINNED: Final = {

@@ -1,34 +1,32 @@
-"""A proxy between a client and a server over HTTP that records traffic and can break a stream.
+"""A proxy between a client and a server over HTTP that records traffic and can break a stream."""
 
-It knows just enough of HTTP/1.1 to find the heads of requests and responses: bodies are JSON, in
-which no line begins like a head.
-"""
-
+import asyncio
 import json
 import re
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Any, Final
 
+import httpx2
+from support.http.serving import run_app
 from support.json_types import Json
-from support.relaying import Relay, Watch
-
-_REQUEST: Final = re.compile(rb"(POST|GET|DELETE) (\S+) HTTP/1\.1\r\n((?:[^\r\n]+\r\n)*)\r\n")
-_RESPONSE: Final = re.compile(rb"HTTP/1\.1 (\d{3})[^\r\n]*\r\n((?:[^\r\n]+\r\n)*)\r\n")
 
 # In these messages, only the method is written so.
 _METHOD: Final = re.compile(rb'"method":\s*"([^"]+)"')
+_LIMITS: Final = httpx2.Limits(max_connections=None, max_keepalive_connections=0)
 
 
-class Exchange(NamedTuple):
+@dataclass
+class Exchange:
     verb: str
     path: str
     asked: dict[str, str]
     body: bytes
-    status: int | None
+    status: int | None = None
     """None if the connection ended before."""
-    answered: dict[str, str]
-    answer: bytes
+    answered: dict[str, str] = field(default_factory=dict[str, str])
+    answer: bytes = b""
 
     @property
     def message(self) -> Json:
@@ -41,66 +39,56 @@ class Exchange(NamedTuple):
         return None if found is None else found[1].decode()
 
 
-@dataclass
-class _Talk:
-    asked: bytearray = field(default_factory=bytearray)
-    answered: bytearray = field(default_factory=bytearray)
+class Wire:
+    """The proxy as an ASGI application; it breaks the first response with the text `cut_after`."""
 
-    def exchanges(self) -> list[Exchange]:
-        requests = _parts(_REQUEST, self.asked)
-        responses = _parts(_RESPONSE, self.answered)
-        found: list[Exchange] = []
-        for number, (head, body) in enumerate(requests):
-            verb, path, lines = head.groups()
-            status, fields, answer = None, {}, b""
-            if number < len(responses):
-                first, answer = responses[number]
-                status, fields = int(first[1]), _fields(first[2])
-            found.append(
-                Exchange(verb.decode(), path.decode(), _fields(lines), body, status, fields, answer)
-            )
-        return found
-
-
-def _parts(head: re.Pattern[bytes], data: bytearray) -> list[tuple[re.Match[bytes], bytes]]:
-    heads = list(head.finditer(bytes(data)))
-    ends = [match.start() for match in heads[1:]] + [len(data)]
-    return [
-        (match, bytes(data[match.end() : end])) for match, end in zip(heads, ends, strict=False)
-    ]
-
-
-def _fields(lines: bytes) -> dict[str, str]:
-    pairs = (line.partition(b":") for line in lines.splitlines())
-    return {name.decode().lower(): value.strip().decode() for name, _, value in pairs}
-
-
-class Wire(Relay):
-    """The proxy; `cut_after` is the text at which it first breaks a connection."""
-
-    def __init__(self, server_port: int, cut_after: bytes | None) -> None:
-        super().__init__(server_port)
+    def __init__(self, http: httpx2.AsyncClient, cut_after: bytes | None = None) -> None:
+        self.port = 0
         self.cuts = 0
+        self.exchanges: list[Exchange] = []
+        self._http = http
         self._cut_after = cut_after
-        self._talks: list[_Talk] = []
 
-    def watch(self) -> Watch:
-        talk = _Talk()
-        self._talks.append(talk)
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        assert scope["type"] == "http"
+        body, more = b"", True
+        while more:
+            message = await receive()
+            body, more = body + message.get("body", b""), message.get("more_body", False)
+        query = b"?" * bool(scope["query_string"]) + scope["query_string"]
+        path = (scope["raw_path"] + query).decode()
+        exchange = Exchange(scope["method"], path, _fields(scope["headers"]), body)
+        self.exchanges.append(exchange)
+        passing = asyncio.create_task(self._pass_on(exchange, scope["headers"], send))
+        ending = asyncio.create_task(receive())
+        await asyncio.wait({passing, ending}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (passing, ending):
+            task.cancel()
+        await asyncio.gather(passing, ending, return_exceptions=True)
 
-        async def note(from_server: bool, data: bytes) -> bool:
-            seen, end = (talk.answered if from_server else talk.asked), self._cut_after or b""
-            start = max(0, len(seen) - len(end))
-            seen.extend(data)
-            cut = bool(from_server and end and not self.cuts and end in seen[start:])
-            self.cuts += cut
-            return not cut
-
-        return note
-
-    @property
-    def exchanges(self) -> list[Exchange]:
-        return [exchange for talk in self._talks for exchange in talk.exchanges()]
+    async def _pass_on(self, exchange: Exchange, headers: Any, send: Any) -> None:
+        """Pass on a request and its response, whose end is missing if it breaks."""
+        request = self._http.build_request(
+            exchange.verb, exchange.path, headers=headers, content=exchange.body
+        )
+        # Its client sees that the server broke off.
+        with suppress(httpx2.TransportError):
+            response = await self._http.send(request, stream=True)
+            try:
+                kept = [pair for pair in response.headers.raw if pair[0] != b"transfer-encoding"]
+                exchange.status, exchange.answered = response.status_code, _fields(kept)
+                await send(
+                    {"type": "http.response.start", "status": exchange.status, "headers": kept}
+                )
+                async for piece in response.aiter_raw():
+                    exchange.answer += piece
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+                    if self._cut_after and not self.cuts and self._cut_after in exchange.answer:
+                        self.cuts += 1
+                        return
+                await send({"type": "http.response.body"})
+            finally:
+                await response.aclose()
 
     def posts_of(self, method: str) -> list[Exchange]:
         return [exchange for exchange in self.exchanges if exchange.method == method]
@@ -118,6 +106,27 @@ class Wire(Relay):
         }
 
 
-def wire_to(port: int, *, cut_after: bytes | None = None) -> AbstractAsyncContextManager[Wire]:
+def _fields(headers: Any) -> dict[str, str]:
+    return {name.decode().lower(): value.decode("latin-1") for name, value in headers}
+
+
+def run_proxy(app: Any) -> AbstractAsyncContextManager[int]:
+    """Run an application whose open responses end with it."""
+    return run_app(app, lifespan="off", timeout_graceful_shutdown=0)
+
+
+@asynccontextmanager
+async def wire_app(port: int, cut_after: bytes | None = None) -> AsyncGenerator[Wire, None]:
+    """Yield a proxy to a local port as an application."""
+    async with httpx2.AsyncClient(
+        base_url=f"http://127.0.0.1:{port}", timeout=None, limits=_LIMITS, verify=False
+    ) as http:
+        http.headers.clear()
+        yield Wire(http, cut_after)
+
+
+@asynccontextmanager
+async def wire_to(port: int, *, cut_after: bytes | None = None) -> AsyncGenerator[Wire, None]:
     """Run a proxy to a local port."""
-    return Wire(port, cut_after).running()
+    async with wire_app(port, cut_after) as wire, run_proxy(wire) as wire.port:
+        yield wire

@@ -1,23 +1,24 @@
-"""The features that survive between each two revisions: measured with real processes, as tables.
+"""The features that survive between each two revisions: measured in memory, as tables.
 
 As a program, it writes the tables into docs/translation.md.
 """
 
 import asyncio
-import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from pathlib import Path
+from runpy import run_path
 from textwrap import wrap
 from typing import Any, Final, Literal, TypeAlias
 
 import mcp_revisions as pkg
 from support.folders import ROOT
-from support.generated.package_copy import copy_folder
 from support.json_types import JsonObject
 from support.peers.features import FEATURES, Use, client_of, outcomes
 from support.peers.places import PROGRAMS
+from support.sessions.bridging import through
+from support.toolkit.mounting import revision_of
 
 REVISIONS: Final = tuple(revision.id for revision in pkg.REVISIONS)
 PAIRS: Final = tuple((server, client) for server in REVISIONS for client in REVISIONS)
@@ -36,7 +37,7 @@ MARKS: Final[Mapping[Verdict, str]] = {
     "absent": "–",
 }
 """The marks of verdicts in the tables."""
-_AT_ONCE: Final = 4
+server_of: Final = run_path(str(PROGRAMS / "our_server.py"))["server_of"]
 
 
 @dataclass
@@ -53,56 +54,32 @@ async def run(kind: Kind, server: str, client: str) -> Run:
     """Run one client at one server, with a translation by one of them or a bridge."""
     done = Run(server, client)
 
-    def read_loss(line: str) -> None:
-        if line.startswith("LOST "):
-            done.lost.add(line.strip().removeprefix("LOST "))
-
     def report_loss(lost: pkg.Loss) -> None:
         place = "/".join("*" if step.isdigit() else step for step in lost.pointer.split("/"))
-        read_loss(f"LOST {lost.method} {place} {lost.why}")
+        done.lost.add(f"{lost.method} {place} {lost.why}")
 
-    mcp = pkg.load(client)
-    opened = pkg.stdio_client(
-        _command(kind, server), env={"PYTHONPATH": str(copy_folder())}, stderr=read_loss
-    )
-    # A client that translates speaks the server's revision, any other its own.
-    spoken = (
-        [revision for revision in pkg.REVISIONS if revision.id == server]
-        if kind == "client"
-        else None
-    )
-    options = pkg.Options(on_loss=report_loss)
-    connected = pkg.connect(opened, client_of(mcp), revisions=spoken, options=options)
-    async with connected as one:
+    mcp, options = pkg.load(client), pkg.Options(on_loss=report_loss)
+    async with _connect(kind, server_of(server)(), client_of(mcp), options) as one:
         done.seen = await outcomes(Use(one, mcp.models))
     return done
 
 
-def _command(kind: Kind, server: str) -> list[str | Path]:
-    native: list[str | Path] = [sys.executable, PROGRAMS / "our_server.py", server]
-    if kind == "client":
-        return native
+def _connect(
+    kind: Kind, server: Any, client: Any, options: pkg.Options
+) -> AbstractAsyncContextManager[Any]:
+    if kind == "bridge":
+        return through(client, server, options, on_loss=options.on_loss)
     if kind == "server":
-        return [sys.executable, PROGRAMS / "our_server.py", "--as", server]
-    return [sys.executable, PROGRAMS / "our_bridge.py", *native]
+        opener = pkg.in_memory(server, revisions=pkg.REVISIONS, options=options)
+        return pkg.connect(opener, client, options=options)
+    # A client that translates speaks the server's revision, any other its own.
+    spoken = (revision_of(server),)
+    return pkg.connect(pkg.in_memory(server), client, revisions=spoken, options=options)
 
 
 async def runs(kind: Kind, pairs: Iterable[tuple[str, str]]) -> list[Run]:
-    """Run pairs of servers and clients, a few at a time."""
-    slots = asyncio.Semaphore(_AT_ONCE)
-
-    async def run_pair(server: str, client: str) -> Run:
-        async with slots:
-            return await run(kind, server, client)
-
-    done = await asyncio.gather(*(run_pair(*pair) for pair in pairs), return_exceptions=True)
-    return [_or_raised(result) for result in done]
-
-
-def _or_raised(done: Run | BaseException) -> Run:
-    if isinstance(done, BaseException):
-        raise done
-    return done
+    """Run pairs of servers and clients."""
+    return await asyncio.gather(*(run(kind, *pair) for pair in pairs))
 
 
 def verdicts(found: Iterable[Run]) -> dict[tuple[str, str, str], Verdict]:
@@ -222,10 +199,9 @@ def page_with(text: str) -> str:
     return f"{before}{BEGIN}\n{text}{END}{rest.split(END)[1]}"
 
 
-async def all_runs(pairs: Iterable[tuple[str, str]] = PAIRS) -> dict[Kind, list[Run]]:
-    """Run pairs of servers and clients, and their references, one kind after the other."""
-    wanted = {*pairs, *((server, server) for server, _ in pairs)}
-    return {kind: await runs(kind, sorted(wanted)) for kind in KINDS}
+async def all_runs() -> dict[Kind, list[Run]]:
+    """Run all pairs of servers and clients, one kind after the other."""
+    return {kind: await runs(kind, PAIRS) for kind in KINDS}
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from support.json_types import JsonObject
 from support.revisions import OLD
 from support.sessions.talking import INITIALIZED, hello, notification, request
 from support.sharing.scripted import token
-from support.sharing.wires import Reply, Wires
+from support.sharing.simulated import Reply, Simulated
 from support.sharing.witness import Witness
 
 UPDATED: Final = "notifications/resources/updated"
@@ -88,12 +88,10 @@ class Answer:
 class World:
     """The shared state of all clients of a run."""
 
-    wires: Wires
+    site: Simulated
     workers: int
     witness: Witness
     random: Random
-    label: str
-    """What no call of another run has in its number."""
     publications: list[Publication] = field(default_factory=list[Publication])
     clients: "list[Client]" = field(default_factory=list["Client"])
 
@@ -157,7 +155,7 @@ class Client:
             worker, first = self.another() if first is None else first, None
             try:
                 async with asyncio.timeout(witness.patience):
-                    reply = await self.world.wires.ask(worker, method, fields, body)
+                    reply = await self.world.site.ask(worker, method, fields, body)
             except ConnectionRefusedError:
                 witness.check(
                     witness.is_excused(begun, worker), f"{self.name}: {worker} is not there"
@@ -237,7 +235,7 @@ class Client:
     ) -> "Outcome":
         """Call the tool, and break the response after each number of events."""
         self.calls += 1
-        number = f"{self.name}-{self.world.label}.{self.calls}"
+        number = f"{self.name}.{self.calls}"
         call = _Call(self, number, steps, list(breaks), cancel)
         call.expected = [expected for i, expected in enumerate(call.expected) if i not in silent]
         for index, (name, *given) in enumerate(steps):
@@ -322,7 +320,7 @@ class Client:
                 fields = {**self.fields(), "mcp-session-id": client.session}
                 worker = self.another()
                 with suppress(ConnectionError):
-                    reply = await self.world.wires.ask(
+                    reply = await self.world.site.ask(
                         worker, "POST", fields, json.dumps(message).encode()
                     )
                     await self.read(reply)
@@ -349,7 +347,7 @@ class Client:
         for worker in range(self.world.workers):
             body = json.dumps(request("ping", 1)).encode()
             with suppress(ConnectionError):
-                reply = await self.world.wires.ask(worker, "POST", self.fields(), body)
+                reply = await self.world.site.ask(worker, "POST", self.fields(), body)
                 await self.read(reply)
                 excused = reply.status == 503 and self.witness.is_excused(begun)
                 self.witness.check(

@@ -14,7 +14,7 @@ from support.revisions import STATELESS
 from support.sessions.talking import modern
 from support.sharing.clients import UPDATED, Client, Event, Lost, World, events_of
 from support.sharing.scripted import token
-from support.sharing.wires import Reply
+from support.sharing.simulated import Reply
 
 
 @dataclass
@@ -127,7 +127,7 @@ class Listener:
             self.heard.append((self.witness.now, params["uri"]))
             right = params["uri"] in client.wanted
         elif method == "notifications/message":
-            right = params["data"].startswith(f"{client.name}-") and "/" in params["data"]
+            right = params["data"].startswith(f"{client.name}.") and "/" in params["data"]
         else:
             right = False
         self.witness.check(right, f"{client.name} hears {message}")
@@ -250,7 +250,7 @@ class ListenStream:
         worker, begun = self.world.random.randrange(self.world.workers), witness.now
         body = json.dumps(message).encode()
         try:
-            reply = await self.world.wires.ask(worker, "POST", fields, body)
+            reply = await self.world.site.ask(worker, "POST", fields, body)
             witness.say(f"{self.name} listens at {worker}: {reply.status}")
             excused = witness.is_excused(begun)
             witness.check(reply.status == 200 or excused, f"listen: {reply.status}")

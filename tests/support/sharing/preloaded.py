@@ -3,9 +3,8 @@
 from importlib import import_module
 
 from mcp_revisions import MemoryEngine
-from support.sharing.schedules import NAMES
-from support.sharing.scripted import Hooks, app_of
+from support.sharing.task_processes import app_on
 
-for _name in ("uvicorn", "redis.asyncio", "psycopg", "support.sharing.task_processes"):
+for _name in ("uvicorn", "redis.asyncio", "psycopg"):
     import_module(_name)
-app_of(MemoryEngine(), NAMES, Hooks(print, print), 1.0)
+app_on(MemoryEngine())

@@ -1,58 +1,26 @@
-"""Random schedules of clients and faults, by a seed, and the check of their outcome."""
+"""Random schedules of clients and faults, by a seed, and the check of their outcome.
+
+`python -m support.sharing.schedules 7` plays the schedule of seed 7 and prints the events.
+"""
 
 import asyncio
+import sys
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from random import Random
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from support.sharing.clients import Client, World
 from support.sharing.listeners import Listener, ListenStream
-from support.sharing.wires import Wires
+from support.sharing.simulated import Simulated, SkippingLoop
 from support.sharing.witness import Trouble, Witness
 
 WORKERS: Final = 3
+_LONGEST: Final = 300.0
 NAMES: Final = ("ada", "bob", "eve")
 """The clients: two have a session each, and one has none."""
-
-
-class Site(Wires, Protocol):
-    """Workers and their engine, which can be disturbed."""
-
-    async def kill(self, worker: int) -> None: ...
-
-    async def replace(self, worker: int) -> None:
-        """Start a new worker in place of a killed one."""
-        ...
-
-    def stop(self, worker: int) -> None: ...
-
-    def go_on(self, worker: int) -> None: ...
-
-    async def away(self) -> None:
-        """Make the engine unresponsive."""
-        ...
-
-    async def back(self) -> None:
-        """Make the engine answer promptly again."""
-        ...
-
-    async def restart(self) -> None:
-        """Restart the engine with its data."""
-        ...
-
-    async def lose(self) -> None:
-        """Restart the engine empty."""
-        ...
-
-    async def slow(self, seconds: float) -> None:
-        """Delay each call of the engine."""
-        ...
-
-    async def forget(self, part: float) -> None:
-        """Drop the answers to a share of the engine's calls."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -221,11 +189,11 @@ def _step(random: Random) -> tuple[Any, ...]:
 
 
 class Run:
-    def __init__(self, schedule: Schedule, site: Site, witness: Witness) -> None:
+    def __init__(self, schedule: Schedule, site: Simulated, witness: Witness) -> None:
         self.schedule = schedule
         self.site = site
         self.witness = witness
-        self.world = World(site, WORKERS, witness, Random(schedule.seed), f"{schedule.seed}")
+        self.world = World(site, WORKERS, witness, Random(schedule.seed))
         self.clients = [Client(self.world, name) for name in NAMES[:2]]
         self.world.clients = self.clients
         self.listeners = [Listener(client) for client in self.clients]
@@ -308,31 +276,32 @@ class Run:
         return responses[-1].worker if responses else 0
 
     async def _trouble(self, fault: Fault, worker: int | None) -> None:
-        lease, site = self.witness.lease, self.site
+        lease, engine = self.witness.lease, self.site.engine
         trouble = self.witness.begin(fault.name, worker)
         if worker is not None:
-            await site.kill(worker) if fault.name == "kill" else site.stop(worker)
+            at = self.site.workers[worker]
+            at.kill() if fault.name == "kill" else at.stop()
+        elif fault.name == "slow":
+            engine.delay = lease / 20
+        elif fault.name == "forget":
+            engine.forgetful = 0.2
         elif fault.name == "lose":
             self.witness.forgotten = True
-            await site.lose()
-        elif fault.name == "slow":
-            await site.slow(lease / 20)
-        elif fault.name == "forget":
-            await site.forget(0.2)
+            engine.lose()
         else:
-            await getattr(site, fault.name)()
+            engine.away = True
+            if fault.name == "restart":
+                engine.miss()
         await asyncio.sleep(fault.lasts * lease)
-        await self._mend(trouble)
+        self._mend(trouble)
 
-    async def _mend(self, trouble: Trouble) -> None:
-        if trouble.what == "kill":
-            assert trouble.worker is not None
-            await self.site.replace(trouble.worker)
-        elif trouble.what == "stop":
-            assert trouble.worker is not None
-            self.site.go_on(trouble.worker)
+    def _mend(self, trouble: Trouble) -> None:
+        if trouble.worker is None:
+            self.site.engine.mend()
+        elif trouble.what == "kill":
+            self.site.replace(trouble.worker)
         else:
-            await self.site.back()
+            self.site.workers[trouble.worker].go_on()
         self.witness.end(trouble)
 
     def dies(self, worker: int) -> None:
@@ -343,7 +312,7 @@ class Run:
 
     async def _replace(self, trouble: Trouble) -> None:
         await asyncio.sleep(0.7 * self.witness.lease)
-        await self._mend(trouble)
+        self._mend(trouble)
 
     # Expected outcomes.
 
@@ -360,3 +329,30 @@ class Run:
 
 def _hears_all(stream: Listener | ListenStream) -> bool:
     return not stream.missing()
+
+
+def simulate(seed: int) -> Witness:
+    """Play the schedule of a seed."""
+    with asyncio.Runner(loop_factory=SkippingLoop) as runner:
+        return runner.run(_simulate(seed))
+
+
+async def _simulate(seed: int) -> Witness:
+    witness = Witness(lease=1.0, patience=20.0)
+    site = Simulated(Random(seed), WORKERS, NAMES, witness)
+    run = Run(schedule_of(seed), site, witness)
+    witness.on_death = run.dies
+    try:
+        async with asyncio.timeout(_LONGEST):
+            await run.run()
+    except Exception as error:
+        witness.wrong("".join(traceback.format_exception(error)))
+    finally:
+        await site.close()
+    return witness
+
+
+if __name__ == "__main__":
+    played = simulate(int(sys.argv[1]))
+    print(played)
+    sys.exit(bool(played.faults))

@@ -9,6 +9,7 @@ import selectors
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from random import Random
 from typing import Any, Final
 
@@ -92,6 +93,12 @@ class Engine:
         self.miss()
         for connection in self.connections.values():
             connection.leased = -1.0
+
+    def mend(self) -> None:
+        """Answer promptly from now on."""
+        self.away = False
+        self.delay = _DELAY
+        self.forgetful = 0.0
 
     def miss(self) -> None:
         """Lose all deliveries under way; workers learn of it when they renew leases."""
@@ -260,14 +267,24 @@ class Reply:
 
 
 class Worker:
-    def __init__(self, app: Any, hooks: Hooks) -> None:
-        self.app = app
+    """An application, and the engine that it connects to."""
+
+    def __init__(self, engine: Engine, hooks: Hooks, make: Callable[[Any], Any]) -> None:
+        self.app = make(self)
         self.hooks = hooks
+        self._engine = engine
         self.dead = False
         self.going = asyncio.Event()
         self.going.set()
         self.connection: Connection | None = None
         self.requests: dict[asyncio.Task[None], Reply] = {}
+
+    @asynccontextmanager
+    async def connect(
+        self, name: str, lease: float, receive: Any
+    ) -> AsyncGenerator[Connection, None]:
+        async with self._engine.connect(name, lease, receive) as self.connection:
+            yield self.connection
 
     async def ask(self, method: str, fields: Mapping[str, str], body: bytes) -> Reply:
         if self.dead:
@@ -349,72 +366,24 @@ class Simulated:
             schedule_kill(worker, when)
 
         hooks = Hooks(note, die)
-        worker = Worker(None, hooks)
-        engine = _Watched(self.engine, worker)
-        worker.app = app_of(engine, self._names, hooks, self._witness.lease)
+        make = partial(app_of, names=self._names, hooks=hooks, lease=self._witness.lease)
+        worker = Worker(self.engine, hooks, make)
         self._all.append(worker)
         return worker
 
     async def ask(self, worker: int, method: str, fields: Mapping[str, str], body: bytes) -> Reply:
         return await self.workers[worker].ask(method, fields, body)
 
-    # Faults.
-
-    async def kill(self, worker: int) -> None:
-        self.workers[worker].kill()
-
-    async def replace(self, worker: int) -> None:
+    def replace(self, worker: int) -> None:
+        """Start a new worker in place of another one, which is killed."""
         self.workers[worker].kill()
         self.workers[worker] = self._make_worker(worker)
-
-    def stop(self, worker: int) -> None:
-        self.workers[worker].stop()
-
-    def go_on(self, worker: int) -> None:
-        self.workers[worker].go_on()
-
-    async def away(self) -> None:
-        self.engine.away = True
-
-    async def back(self) -> None:
-        self.engine.away = False
-        self.engine.delay = _DELAY
-        self.engine.forgetful = 0.0
-
-    async def restart(self) -> None:
-        self.engine.away = True
-        self.engine.miss()
-
-    async def lose(self) -> None:
-        self.engine.lose()
-
-    async def slow(self, seconds: float) -> None:
-        self.engine.delay = seconds
-
-    async def forget(self, part: float) -> None:
-        self.engine.forgetful = part
 
     async def close(self) -> None:
         self.engine.away = False
         for worker in self._all:
             worker.go_on()
         await asyncio.gather(*(worker.close() for worker in self._all))
-
-
-class _Watched:
-    """An engine that tells a worker of its connection."""
-
-    def __init__(self, engine: Engine, worker: Worker) -> None:
-        self._engine = engine
-        self._worker = worker
-
-    @asynccontextmanager
-    async def connect(
-        self, name: str, lease: float, receive: Any
-    ) -> AsyncGenerator[Connection, None]:
-        async with self._engine.connect(name, lease, receive) as connection:
-            self._worker.connection = connection
-            yield connection
 
 
 def schedule_kill(worker: Worker, when: str) -> None:

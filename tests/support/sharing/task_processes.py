@@ -2,8 +2,11 @@
 
 import asyncio
 import os
+import signal
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from multiprocessing import get_context, parent_process
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,7 +23,7 @@ from mcp_revisions import (
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
 from support.http.serving import app_of
-from support.sharing.processes import WorkerProcess
+from support.ports import free_port
 from support.sharing.task_workers import describe_principal
 from support.tasks.principals import WHO
 
@@ -61,9 +64,11 @@ async def _work(session: mcp.Session, path: str) -> str:
 def make_app(url: str) -> Any:
     """Return an application with these tools on the engine at a URL."""
     if url.startswith("redis"):
-        engine: Any = RedisEngine(url, namespace=PLACE)
-    else:
-        engine = PostgresEngine(url, schema=PLACE)
+        return app_on(RedisEngine(url, namespace=PLACE))
+    return app_on(PostgresEngine(url, schema=PLACE))
+
+
+def app_on(engine: Any) -> Any:
     return app_of(
         Enduring(),
         REVISIONS,
@@ -73,10 +78,64 @@ def make_app(url: str) -> Any:
     )
 
 
+_FORKS: Final = get_context("forkserver")
+
+
+class WorkerProcess:
+    """A process, forked from one that has imported everything, that serves on a local port."""
+
+    def __init__(self, url: str) -> None:
+        self.port: Final = free_port()
+        self._url = url
+        self._process: BaseProcess | None = None
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None and self._process.pid is not None
+        return self._process.pid
+
+    def start(self) -> None:
+        """Start a process, in place of an earlier one."""
+        self.kill()
+        # Applications are built while it imports, so that each fork has what is made once.
+        _FORKS.set_forkserver_preload(["support.sharing.preloaded"])
+        self._process = _FORKS.Process(target=_serve, args=(self.port, self._url), daemon=True)
+        self._process.start()
+
+    def kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+
+    def stop(self) -> None:
+        self._signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: int) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, number)
+
+
+def _serve(port: int, url: str) -> None:
+    asyncio.run(_serve_while_needed(port, url))
+
+
+async def _serve_while_needed(port: int, url: str) -> None:
+    import uvicorn
+
+    parent = parent_process()
+    assert parent is not None
+    asyncio.get_running_loop().add_reader(parent.sentinel, os._exit, 0)
+    config = uvicorn.Config(make_app(url), host="127.0.0.1", port=port, log_config=None, http="h11")
+    await uvicorn.Server(config).serve()
+
+
 @contextmanager
 def task_processes(url: str, number: int) -> Generator[Sequence[WorkerProcess], None, None]:
     """Start workers on the engine at a URL."""
-    workers = [WorkerProcess(make_app, url) for _ in range(number)]
+    workers = [WorkerProcess(url) for _ in range(number)]
     try:
         for worker in workers:
             worker.start()

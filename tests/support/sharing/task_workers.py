@@ -1,45 +1,29 @@
 """Several workers with tasks behind a forwarder, and their shared engines."""
 
-import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
-from mcp_revisions import REVISIONS, Accepted, TaskOptions, Toolkit, tool
+from mcp_protogen.runtime.server.base import SessionBase
+from mcp_revisions import REVISIONS, Accepted, TaskOptions, tool
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
 from support.http import behind
-from support.http.forwarding import Forwarder
 from support.http.serving import app_of, run_app
+from support.tasks.gateway import Tools
 from support.tasks.principals import WHO
 
 
-class Work(TasksServer, Toolkit, mcp.Server):
+class Work(TasksServer, Tools, mcp.Server):
     """Task tools of all workers of one process."""
 
-    def __init__(self) -> None:
-        self.go_on = asyncio.Event()
-        self.began = asyncio.Event()
-        self.stopped = asyncio.Event()
-
     @tool(task=True)
-    async def sure(self, session: mcp.Session) -> str:
+    async def sure(self, session: SessionBase) -> str:
         """Ask its caller twice."""
-        answers = [await session.ask(message, bool) for message in ("Sure?", "Really?")]
-        return f"{describe_principal(session)}: {answers == [Accepted(True)] * 2}"
-
-    @tool(task=True)
-    async def slow(self, session: mcp.Session) -> str:
-        """Wait until the test lets it go on."""
-        self.began.set()
-        try:
-            await session.progress(1, 2, "half")
-            await self.go_on.wait()
-        except asyncio.CancelledError:
-            self.stopped.set()
-            raise
-        return "done"
+        asks: Any = session
+        answers = [await asks.ask(message, bool) for message in ("Sure?", "Really?")]
+        return f"{describe_principal(asks)}: {answers == [Accepted(True)] * 2}"
 
 
 def describe_principal(session: mcp.Session) -> str:
@@ -48,7 +32,9 @@ def describe_principal(session: mcp.Session) -> str:
 
 
 @asynccontextmanager
-async def task_workers(server: Any, engine: Any, **chosen: Any) -> AsyncGenerator[Forwarder, None]:
+async def task_workers(
+    server: Any, engine: Any, **chosen: Any
+) -> AsyncGenerator[behind.Workers, None]:
     """Run workers of one server; each request goes to a different worker from the last."""
     given = {
         "tasks": TaskOptions(poll_interval=0.01),
@@ -57,5 +43,5 @@ async def task_workers(server: Any, engine: Any, **chosen: Any) -> AsyncGenerato
         **chosen,
     }
     make = partial(app_of, server, REVISIONS)
-    async with behind.workers(make, run_app, given, engine) as (_, forwarder):
-        yield forwarder
+    async with behind.workers(make, run_app, given, engine) as workers:
+        yield workers

@@ -59,8 +59,6 @@ class Witness:
         kind, _, where = what.partition(" ")
         if kind == "dies":
             self.on_death(int(where))
-        elif kind == "stalls":
-            self.end(self.begin(kind, int(where)))
 
     def event_for(self, what: str) -> asyncio.Event:
         return self._noted[what]

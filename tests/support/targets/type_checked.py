@@ -1,6 +1,16 @@
-"""Programs that use the modules of targets, with the lines that type checkers must refuse."""
+"""What targets for Python make, and programs that use it, with lines that checkers must refuse."""
 
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
+
+from mcp_protogen.pipeline.target import LAYERS, TargetOptions
+from support.docs.pages import block_texts
+from support.generated.golden_package import REVISIONS
+from support.tables import some
+from support.targets.made_up_modules import build_module
+from support.targets.target_modules import folder
 
 TYPEDDICT: Final = '''
 """What type checkers know of TypedDicts."""
@@ -148,3 +158,48 @@ m.Tool(name="x")  # wrong
 m.Tool(name=1, input_schema={})  # wrong
 absent: bool = made.title is UNSET
 '''
+
+OLDEST: Final = REVISIONS[:1]
+LATEST: Final = REVISIONS[-1:]
+CHECKED: Final = (REVISIONS[0], *REVISIONS[-2:])
+USED: Final[Mapping[str, tuple[TargetOptions, tuple[str, ...]]]] = {
+    "mcp_types": (TargetOptions("typeddict", LAYERS), CHECKED),
+    "mcp_classes": (TargetOptions("dataclasses"), REVISIONS[-2:]),
+    "mcp_structs": (TargetOptions("msgspec", LAYERS), REVISIONS[-2:]),
+    "mcp_models": (TargetOptions("pydantic", LAYERS), LATEST),
+}
+OTHERS: Final = {
+    "mcp_package": (TargetOptions("dataclasses", LAYERS, "package"), OLDEST),
+    "mcp_package_of_structs": (TargetOptions("msgspec", LAYERS, "package"), OLDEST),
+    "mcp_package_of_models": (TargetOptions("pydantic", LAYERS, "package"), OLDEST),
+    "mcp_package_of_types": (TargetOptions("typeddict", LAYERS, "package"), OLDEST),
+    "mcp_sieve": (TargetOptions("pydantic", extra="ignore", root_models=True), LATEST),
+    "mcp_tables": (TargetOptions("pydantic", ("methods", "capabilities")), LATEST),
+}
+# The revisions of the programs, and some others: each makes the type checkers slower.
+PACKAGES: Final = {**USED, **dict(some([*OTHERS.items()], 2, "packages of targets"))}
+(STRUCTS,) = block_texts("targets-msgspec.md")
+PROGRAMS: Final[Mapping[str, str]] = {
+    "typeddicts.py": TYPEDDICT.lstrip(),
+    "classes.py": DATACLASSES.lstrip(),
+    "structs.py": MSGSPEC.lstrip(),
+    "page_of_structs.py": STRUCTS,
+    **{
+        f"page_{number}.py": program
+        for number, program in enumerate(block_texts("targets-dependency-free.md"))
+    },
+}
+MADE_UP: Final = {
+    f"made_up_as_{target}.py": target for target in ("typeddict", "dataclasses", "msgspec")
+}
+
+
+def write_all(place: Path) -> None:
+    """Write what the targets make, and the programs."""
+    for name, (options, revisions) in PACKAGES.items():
+        shutil.copytree(folder(options, revisions), place / name, dirs_exist_ok=True)
+    for name, program in PROGRAMS.items():
+        (place / name).write_text(program)
+    for name, target in MADE_UP.items():
+        file = build_module(target, name)
+        (place / file.path).write_bytes(file.content)

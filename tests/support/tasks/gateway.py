@@ -41,13 +41,15 @@ class Tools(Toolkit):
         """Wait until a test lets it go on."""
         self.runs += 1
         self.began.set()
-        await session.progress(1, 2)
+        await session.progress(1, 2, "half")
         try:
             await self.go_on.wait()
         except BaseException:
             self.stopped.set()
             raise
         await session.progress(2, 2)
+        logs: Any = session
+        await logs.log("info", "done")
         return "slow is done"
 
     @tool(task=True)

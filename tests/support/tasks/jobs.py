@@ -1,13 +1,13 @@
 """A server of task functions, and a client that calls them and is asked."""
 
 import json
-from asyncio import Event
 from typing import Any
 
 from mcp_protogen.runtime.core.models import WireModel
-from mcp_revisions import McpError, Options, TaskOptions, Toolkit, tool
+from mcp_revisions import McpError, Options, TaskOptions, tool
 from mcp_revisions.v2025_11_25 import Client, Server, Session
 from mcp_revisions.v2025_11_25 import models as m
+from support.tasks.gateway import Tools
 
 OPTIONS = Options(timeout=30, drain=0, tasks=TaskOptions(poll_interval=0.01, max_tasks=20))
 RELATED = "io.modelcontextprotocol/related-task"
@@ -16,44 +16,13 @@ TASK: Any = {"task": m.TaskMetadata(ttl=60000)}
 Tapped = list[tuple[str, dict[str, Any]]]
 
 
-class Jobs(Toolkit, Server):
-    """Tools that are tasks, may be tasks, and must not be."""
-
-    def __init__(self) -> None:
-        self.go_on = Event()
-        self.began = Event()
-        self.stopped = Event()
-
-    @tool(task=True)
-    async def slow(self, session: Session) -> str:
-        """Wait until a test lets it go on."""
-        self.began.set()
-        await session.progress(1, 2, "half")
-        try:
-            await self.go_on.wait()
-        except BaseException:
-            self.stopped.set()
-            raise
-        await session.progress(2, 2)
-        await session.log("info", "done")
-        return "slow is done"
+class Jobs(Tools, Server):
+    """Those tools and more, in 2025-11-25."""
 
     @tool(task="required", immediate_response="It will come by mail.")
     async def needed(self) -> str:
         """Be a task only."""
         return "needed is done"
-
-    @tool
-    async def quick(self) -> str:
-        """Be no task."""
-        return "quick is done"
-
-    @tool(task=True)
-    async def wrong(self, how: str) -> str:
-        """Fail."""
-        if how == "error":
-            raise McpError(-7, "No luck", {"more": 1})
-        raise ValueError("No disk")
 
     @tool(task=True)
     async def greet(self, session: Session) -> str:

@@ -4,12 +4,12 @@ The item of a finding must stay the same from run to run, because baselines iden
 So it has only terms of the schema, never texts of a vector.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mcp_protogen.base.jsonpointer import get, split
-from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.jsonvalue import is_array, is_object, json_type
 from mcp_protogen.base.printable import summarize_list
 from mcp_protogen.instep.audit.known import KnownGaps
 from mcp_protogen.instep.vectors.envelope import envelope_of, is_envelope
@@ -30,15 +30,6 @@ from mcp_protogen.pipeline.reports.change import ReportedChange
 _SHOWN_BY_TYPES = frozenset({"loses-undeclared"})
 """The findings that the types show, once for all of them."""
 _SHOWN = 5
-_TYPES: Mapping[type, str] = {
-    bool: "boolean",
-    int: "integer",
-    float: "number",
-    str: "string",
-    list: "array",
-    dict: "object",
-    type(None): "null",
-}
 
 _Group = dict[str, list[VectorResult]]
 
@@ -173,7 +164,7 @@ def _mistake(vector: Vector, schema: dict[str, Any]) -> str:
     said: Any = get(schema, vector.rule)
     # The mistake is the same whether or not null is allowed.
     wanted = sorted(set(said) - {"null"}) if is_array(said) else [str(said)]
-    return f"{_TYPES[type(get(vector.value, vector.pointer))]} for {' or '.join(wanted)}"
+    return f"{json_type(get(vector.value, vector.pointer))} for {' or '.join(wanted)}"
 
 
 def _is_member(pointer: str) -> bool:
@@ -193,14 +184,6 @@ def _merge_accepted(
     """Return one finding for a mistake that is accepted in many places."""
     others = sorted(set(places))
     row, number = SEVERITIES["accepts-invalid"], f"{len(results)} vectors"
-    return ReportedChange(
-        code="accepts-invalid",
-        category=row.category,
-        item=mistake,
-        message="accepted",
-        severity=row.levels(BOTH),
-        before="refused",
-        after=f"accepted in {summarize_list(others, _SHOWN)} ({number}, {results[0].vector.id})",
-        why=row.why,
-        places=tuple(others) if len(others) > 1 else (),
-    )
+    after = f"accepted in {summarize_list(others, _SHOWN)} ({number}, {results[0].vector.id})"
+    change = row.change(mistake, row.levels(BOTH), "accepted", ("refused", after))
+    return replace(change, places=tuple(others) if len(others) > 1 else ())

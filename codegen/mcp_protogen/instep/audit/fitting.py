@@ -8,10 +8,11 @@ difference: an SDK may have `str` for a URI, or a plain dictionary for an object
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from mcp_protogen.base.jsonvalue import is_of_type, json_type
 from mcp_protogen.instep.audit.description import Description
 from mcp_protogen.instep.audit.expected import ExpectedTypes
 from mcp_protogen.instep.audit.matching import Matching
-from mcp_protogen.instep.audit.member_types import NULL, kind_of, leaves
+from mcp_protogen.instep.audit.member_types import NULL, leaves
 from mcp_protogen.pipeline.ir import Anything, ListOf, LiteralOf, MapOf, Ref, Scalar, TypeExpr
 
 # The kinds that a member of the SDK with this kind accepts.
@@ -98,7 +99,7 @@ def _accepts(ours: TypeExpr, theirs: TypeExpr, audited: AuditedSdk) -> bool:
         case (LiteralOf(values), LiteralOf(others)):
             return not set(values).isdisjoint(others)
         case (LiteralOf(values), Scalar(other)):
-            return any(kind_of(value) in _ACCEPTS.get(other, {other}) for value in values)
+            return any(is_of_type(value, other) for value in values)
         case (ListOf(), ListOf()) | (MapOf(), MapOf()) | (Ref(), MapOf()):
             return True
         case (MapOf(), Ref(key)):
@@ -168,8 +169,8 @@ def _compare_values(
     # A scalar beside the constants accepts all other values.
     open_here = {leaf.kind for leaf in wanted if isinstance(leaf, Scalar)}
     open_there = {leaf.kind for leaf in found if isinstance(leaf, Scalar)}
-    result.values_missing = [v for v in ours if v not in theirs and kind_of(v) not in open_there]
-    result.values_extra = [v for v in theirs if v not in ours and kind_of(v) not in open_here]
+    result.values_missing = [v for v in ours if v not in theirs and json_type(v) not in open_there]
+    result.values_extra = [v for v in theirs if v not in ours and json_type(v) not in open_here]
 
 
 def _values(shapes: tuple[TypeExpr, ...]) -> list[object]:

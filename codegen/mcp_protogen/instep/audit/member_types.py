@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, assert_never
 
+from mcp_protogen.base.jsonvalue import json_type
 from mcp_protogen.pipeline.ir import (
     Anything,
     ListOf,
@@ -21,8 +22,6 @@ from mcp_protogen.pipeline.ir import (
 Json = dict[str, Any]
 
 NULL = Scalar("null")
-# A boolean is an integer to Python, hence the order.
-_PYTHON: Mapping[type, str] = {str: "string", bool: "boolean", int: "integer", float: "number"}
 _WIDER: Mapping[str, str] = {"integer": "number"}
 
 
@@ -84,17 +83,12 @@ def kinds(shape: TypeExpr, resolve: Callable[[str], TypeExpr | None]) -> frozens
     )
 
 
-def kind_of(value: object) -> str:
-    """Return the kind of a constant; empty for null."""
-    return next((kind for cls, kind in _PYTHON.items() if isinstance(value, cls)), "")
-
-
 def _kinds(leaf: TypeExpr) -> Iterator[str]:
     match leaf:
         case Scalar(kind):
             yield _WIDER.get(kind, kind)
         case LiteralOf(values):
-            yield from (_WIDER.get(kind, kind) for kind in map(kind_of, values))
+            yield from (_WIDER.get(kind, kind) for kind in map(json_type, values))
         case ListOf():
             yield "array"
         case Anything():

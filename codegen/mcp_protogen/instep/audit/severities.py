@@ -34,14 +34,6 @@ class AuditFinding:
 def rate(finding: AuditFinding) -> ReportedChange:
     """Return the finding with its severities."""
     row = SEVERITIES[finding.code]
-    return ReportedChange(
-        code=finding.code,
-        category=row.category,
-        item=finding.item,
-        message=finding.message,
-        severity=row.levels(finding.senders or BOTH),
-        pointer=finding.pointer,
-        before=finding.before,
-        after=finding.after,
-        why=row.why,
-    )
+    levels = row.levels(finding.senders or BOTH)
+    sides = finding.before, finding.after
+    return row.change(finding.item, levels, finding.message, sides, finding.pointer)

@@ -11,19 +11,12 @@ from typing import Any
 
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.subschemas import LISTS, MAPS, PROSE, SINGLE, UNORDERED
 from mcp_protogen.pipeline.normalise.intersection import is_equal, of_type
 from mcp_protogen.runtime.core.json import is_same
 
 Json = dict[str, Any]
 
-_MAPS = frozenset({"$defs", "dependentSchemas", "patternProperties", "properties"})
-_LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
-_SINGLE = frozenset(
-    {"additionalProperties", "contains", "contentSchema", "else", "if", "items", "not"}
-    | {"propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"}
-)
-_UNORDERED = frozenset({"allOf", "anyOf", "enum", "oneOf", "required", "type"})
-_PROSE = frozenset({"$comment", "description", "examples", "title"})
 # https://json-schema.org/draft/2020-12/json-schema-validation, section 6, and
 # https://json-schema.org/draft/2020-12/json-schema-core, section 10.3: keywords ignore other types.
 OF_KIND: Mapping[str, frozenset[str]] = {
@@ -50,7 +43,7 @@ _BINDS_NOTHING: Mapping[str, tuple[Any, ...]] = {
     **dict.fromkeys(("minItems", "minLength", "minProperties"), (0,)),
     **dict.fromkeys(("deprecated", "readOnly", "uniqueItems", "writeOnly"), (False,)),
     **dict.fromkeys(("exclusiveMaximum", "exclusiveMinimum"), (False,)),
-    **dict.fromkeys(_SINGLE - {"contains", "if", "not"}, ({},)),
+    **dict.fromkeys(SINGLE - {"contains", "if", "not"}, ({},)),
     **dict.fromkeys(("dependentRequired", "patternProperties", "properties"), ({},)),
     **dict.fromkeys(("allOf", "dependentSchemas", "prefixItems", "required"), ([], {})),
     "not": (_NOTHING,),
@@ -85,22 +78,22 @@ def reword(schema: Any, known: Any) -> Any:
     done: Json = {}
     for key, value in without_lone_arms(schema).items():
         other: Any = known.get(key)
-        if key in _MAPS and is_object(value) and is_object(other):
+        if key in MAPS and is_object(value) and is_object(other):
             value = {name: reword(inner, other.get(name)) for name, inner in value.items()}
-        elif key in _LISTS and is_array(value) and is_array(other) and len(value) == len(other):
+        elif key in LISTS and is_array(value) and is_array(other) and len(value) == len(other):
             value = [reword(item, beside) for item, beside in zip(value, other, strict=True)]
-        elif key in _SINGLE:
+        elif key in SINGLE:
             value = reword(value, other)
         done[key] = value
     return done
 
 
 def _inside(keyword: str, value: Any) -> Any:
-    if keyword in _MAPS and is_object(value):
+    if keyword in MAPS and is_object(value):
         return {name: plain(inner) for name, inner in value.items()}
-    if keyword in _LISTS and is_array(value):
+    if keyword in LISTS and is_array(value):
         return [plain(arm) for arm in value]
-    if keyword in _SINGLE and not is_array(value):
+    if keyword in SINGLE and not is_array(value):
         return False if value is False and keyword in _CLOSING else plain(value)
     return value
 
@@ -109,15 +102,15 @@ def _normalise(value: Any, keyword: str = "") -> Any:
     if keyword in ("const", "default"):
         return value
     if is_object(value):
-        is_named = keyword in _MAPS
+        is_named = keyword in MAPS
         return {
             key: _normalise(inner, "" if is_named else key)
             for key, inner in value.items()
-            if is_named or key not in _PROSE
+            if is_named or key not in PROSE
         }
     if is_array(value):
         items = [_normalise(inner) for inner in value]
-        return sorted(items, key=canonical) if keyword in _UNORDERED else items
+        return sorted(items, key=canonical) if keyword in UNORDERED else items
     return value
 
 

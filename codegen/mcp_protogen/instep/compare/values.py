@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from mcp_protogen.base.canonical import canonical
-from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.jsonvalue import is_array, is_object, is_of_type
 from mcp_protogen.pipeline.normalise.references import definition_name
 
 Json = dict[str, Any]
@@ -222,24 +222,7 @@ def _is_null(atom: Json) -> bool:
 def _accepts(atom: Json, value: object) -> bool:
     if "enum" in atom:
         return canonical(atom["enum"][0]) == canonical(value)
-    return atom.get("type", "object") in _kinds(value)
-
-
-def _kinds(value: object) -> tuple[str, ...]:
-    """Return the types of JSON Schema that a value has."""
-    match value:
-        case bool():
-            return ("boolean",)
-        case int():
-            return ("integer", "number")
-        case float():
-            return ("number",)
-        case str():
-            return ("string",)
-        case list():
-            return ("array",)
-        case _:
-            return ("object",)
+    return is_of_type(value, atom.get("type", "object"))
 
 
 def _members(found: list[Json], definitions: Json) -> frozenset[str]:

@@ -4,12 +4,12 @@ Vectors of other revisions and all other files in the folder stay as they are.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mcp_protogen.base.canonical import parse_json, sha256
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.base.problems import Level, Problem, ProblemError, raising
+from mcp_protogen.base.problems import Problem, ProblemError, raising
 from mcp_protogen.instep.vectors.writing import SCHEMA_NAME
 from mcp_protogen.pipeline.output.lock import LOCK_NAME
 from mcp_protogen.pipeline.output.tree import Tree, parents, read_tree
@@ -97,15 +97,5 @@ def _replace(
     written = {name: files[name] for name in (*changes.created, *changes.changed)}
     kept = [name for name in tree.files if name not in written]
     folders = {*tree.folders, *(parent for name in kept for parent in parents(name))}
-    with space.changing():
-        space.stage(written, kept, folders)
-        old = space.swap()
-    leftover: list[Problem] = []
-    try:
-        space.rescue(old, {*written, *changes.unchanged})
-        space.recover()
-    except OSError as error:
-        message = f"the vectors are in place, but leftovers could not be removed: {error}"
-        problem = Problem("leftover-files", message, str(space.folder), level=Level.WARNING)
-        leftover.append(problem)
-    return FolderChanges(changes.created, changes.changed, changes.unchanged, tuple(leftover))
+    leftovers = space.replace(written, kept, folders, {*written, *changes.unchanged})
+    return replace(changes, warnings=leftovers)

@@ -10,7 +10,7 @@ from typing import Any
 
 from mcp_protogen.base.canonical import on_one_line
 from mcp_protogen.base.jsonpointer import escape
-from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.base.jsonvalue import is_object, json_type
 from mcp_protogen.instep.vectors.cases import A, Case
 from mcp_protogen.instep.vectors.places import Place
 from mcp_protogen.instep.vectors.samples import LONGEST, UNDECLARED, Samples, make_several, text
@@ -64,7 +64,7 @@ def _kinds(place: Place, samples: Samples) -> Iterator[Case]:
     tried: list[Any] = [None, *(value for kind in allowed for value in _NEAR[kind])]
     seen: set[str] = set()
     for value in tried:
-        kind = kind_of(value)
+        kind = json_type(value)
         if kind in allowed or kind in seen:
             continue
         seen.add(kind)
@@ -80,24 +80,6 @@ def _kinds_of(place: Place, samples: Samples) -> tuple[str, ...]:
         return place.shape.kinds
     kinds = [kind for arm in place.shape.arms for kind in samples.shapes.of(arm).kinds]
     return tuple(dict.fromkeys(kinds))
-
-
-def kind_of(value: Any) -> str:
-    """Return the kind of a JSON value, by its name in JSON Schema."""
-    for kind, types in _TYPES:
-        if isinstance(value, types):
-            return kind
-    return "null"
-
-
-_TYPES: tuple[tuple[str, type], ...] = (
-    ("boolean", bool),
-    ("string", str),
-    ("integer", int),
-    ("number", float),
-    ("array", list),
-    ("object", dict),
-)
 
 
 def _values(shape: ResolvedSchema) -> Iterator[Case]:

@@ -8,7 +8,7 @@ if it gives one; and as one finding if a whole reader is lenient or drops unknow
 
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -202,18 +202,10 @@ def _change(faults: Sequence[_Fault]) -> ReportedChange:
     senders: Senders = frozenset(role for fault in faults for role in _senders(fault.result.vector))
     places = tuple(dict.fromkeys(fault.item for fault in faults))
     more = f"; {_listing(len(faults), places)}" if len(faults) > 1 else ""
-    return ReportedChange(
-        code=first.code,
-        category=row.category,
-        item=first.item,
-        message=first.message,
-        severity=row.levels(senders),
-        pointer=vector.rule,
-        before=first.before,
-        after=f"{first.after} ({vector.id}{more})",
-        why=row.why,
-        places=places if len(places) > 1 else (),
-    )
+    sides = first.before, f"{first.after} ({vector.id}{more})"
+    levels = row.levels(senders)
+    change = row.change(first.item, levels, first.message, sides, vector.rule)
+    return replace(change, places=places if len(places) > 1 else ())
 
 
 def _senders(vector: Vector) -> Senders:

@@ -4,13 +4,11 @@ The document, too, has one vector per line, so that a difference between two doc
 """
 
 import json
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator
 from typing import Any
 
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.instep.vectors.making import make, select_sources
-from mcp_protogen.instep.vectors.parallel import prefetch, processors
 from mcp_protogen.instep.vectors.responder_protocol import subject_members
 from mcp_protogen.instep.vectors.vector import FORMAT, Vector, VectorSet, title
 from mcp_protogen.pipeline.config import GenerationOptions
@@ -57,21 +55,11 @@ def vector_members(vector: Vector) -> dict[str, Any]:
 
 def folder_files(options: GenerationOptions) -> dict[str, bytes]:
     """Return the files of a folder of vectors, by name: vectors and their schema."""
-    every, number = select_sources(options), processors()
-    shares = [every[start::number] for start in range(number)]
-    with ExitStack() as stack:
-        made = [stack.enter_context(prefetch(_documents(share, options))) for share in shares]
-        files = {f"{name}.json": content for documents in made for name, content in documents}
+    files = {
+        f"{title(revision, extension)}.json": document(make(revision, options, extension))
+        for revision, extension in select_sources(options)
+    }
     return {**files, SCHEMA_NAME: (schema_folder() / "formats" / SCHEMA_NAME).read_bytes()}
-
-
-def _documents(
-    names: Iterable[tuple[str, str]], options: GenerationOptions
-) -> Iterator[tuple[str, bytes]]:
-    return (
-        (title(revision, extension), document(make(revision, options, extension)))
-        for revision, extension in names
-    )
 
 
 def _text(value: Any) -> str:

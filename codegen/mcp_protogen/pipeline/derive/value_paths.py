@@ -9,7 +9,7 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.jsonvalue import is_array, is_object, is_of_type
 from mcp_protogen.pipeline.derive.expressions import by_name, flat, object_fields, plain
 from mcp_protogen.pipeline.ir import (
     Anything,
@@ -27,7 +27,6 @@ from mcp_protogen.runtime.core.json import is_same
 from mcp_protogen.runtime.core.value_paths import PathEntry, ValuePath
 
 _SCALAR = re.compile(r"true|false|-?(0|[1-9][0-9]*)")
-_CLASSES = {"string": (str,), "boolean": (bool,), "integer": (int,), "number": (int, float)}
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[([^\[\]]+)\]")
 
 
@@ -160,7 +159,7 @@ def _is_of(arm: TypeExpr, value: Any, types: Mapping[str, TypeIR]) -> bool:
         case Anything():
             return True
         case Scalar(kind):
-            return type(value) in _CLASSES.get(kind, ())
+            return is_of_type(value, kind)
         case LiteralOf(values):
             return any(is_same(value, constant) for constant in values)
         case ListOf(item):

@@ -1,10 +1,10 @@
 """The check of a JSON Schema against its metaschema."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from mcp_protogen.base import jsonpointer
-from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.jsonvalue import is_deeper
 from mcp_protogen.base.problems import Problem, raise_errors, raising
 
 # A broken file often has many faults; more than this do not help.
@@ -44,15 +44,6 @@ def _refuse_unreadable(schema: dict[str, Any], place: str) -> Iterator[Problem]:
     if not isinstance(schema.get("$schema", ""), str):
         hint = "the member $schema must be the URI of a JSON Schema draft"
         yield Problem("not-a-schema", "its dialect is not a string", place, "/$schema", hint)
-    level: list[Any] = [schema]
-    for _ in range(_DEPTH):
-        level = [inner for value in level for inner in _inside(value)]
-    if level:
+    if is_deeper(schema, _DEPTH):
         message = f"it is nested more than {_DEPTH} levels deep"
         yield Problem("not-a-schema", message, place, hint="give inner schemas names in $defs")
-
-
-def _inside(value: Any) -> Iterable[Any]:
-    if is_object(value):
-        return value.values()
-    return value if is_array(value) else ()

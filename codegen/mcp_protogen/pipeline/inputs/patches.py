@@ -39,7 +39,7 @@ def apply(
     In the pointer of an entry, `*` stands for each member of an object or array: the entry applies
     to all existing places, at least one, and all must have the value that it replaces.
     """
-    patched = copy.deepcopy(schema)
+    patched = copy.copy(schema)
     _apply(patched, entries, f"{place}#{pointer}")
     return patched
 
@@ -95,11 +95,19 @@ def _inner_values(place: str, value: Any, token: str) -> Iterator[tuple[str, Any
 
 
 def _write(schema: Json, pointer: str, entry: Mapping[str, Any]) -> None:
-    """Write the value of the entry at its place; raise `NothingThere` if that does not exist."""
-    *parents, last = jsonpointer.split(pointer)
-    parent = jsonpointer.get(schema, jsonpointer.join(*parents))
+    """Write the value of the entry at its place, in copies of all that is around it.
+
+    Raise `NothingThere` if that does not exist.
+    """
+    *above, last = jsonpointer.split(pointer)
+    jsonpointer.get(schema, jsonpointer.join(*above))
+    parent: Any = schema
+    for token in above:
+        key: Any = int(token) if is_array(parent) else token
+        parent[key] = copy.copy(parent[key])
+        parent = parent[key]
     try:
-        key: Any = int(last) if is_array(parent) else last
+        key = int(last) if is_array(parent) else last
         if "now" in entry:
             parent[key] = copy.deepcopy(entry["now"])
         else:

@@ -17,18 +17,11 @@ from mcp_protogen.base.canonical import canonical, parse_json
 from mcp_protogen.base.jsonpointer import escape
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.base.subschemas import with_pointers
+from mcp_protogen.base.subschemas import LISTS, MAPS, PROSE, SINGLE, subschemas, with_pointers
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _DRAFT_07 = "http://json-schema.org/draft-07/schema"
 
-_PROSE = frozenset({"$comment", "description", "examples", "title"})
-_MAPS = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
-_LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
-_SINGLE = frozenset(
-    {"additionalProperties", "contains", "contentSchema", "else", "if", "items", "not"}
-    | {"propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"}
-)
 # https://json-schema.org/draft/2020-12/release-notes and 2019-09/release-notes.
 _CHANGED = frozenset({"$id", "$recursiveRef", "additionalItems", "dependencies", "id"})
 
@@ -104,24 +97,24 @@ def _members(schema: Any, pointer: str) -> dict[str, Any]:
         raise _Misshapen(pointer, "either $defs or definitions", ["$defs", "definitions"])
     structure: dict[str, Any] = {}
     for keyword, value in schema.items():
-        if keyword not in _PROSE:
+        if keyword not in PROSE:
             name = "$defs" if keyword == "definitions" else keyword
             structure[name] = _value(keyword, value, f"{pointer}/{escape(keyword)}")
     return structure
 
 
 def _value(keyword: str, value: Any, pointer: str) -> Any:
-    if keyword in _MAPS:
+    if keyword in MAPS:
         if not is_object(value):
             raise _Misshapen(pointer, "an object of schemas", value)
         return {
             name: _structure(schema, f"{pointer}/{escape(name)}") for name, schema in value.items()
         }
-    if keyword in _LISTS or (keyword == "items" and is_array(value)):
+    if keyword in LISTS or (keyword == "items" and is_array(value)):
         if not is_array(value):
             raise _Misshapen(pointer, "an array of schemas", value)
         return [_structure(schema, f"{pointer}/{index}") for index, schema in enumerate(value)]
-    if keyword in _SINGLE:
+    if keyword in SINGLE:
         return _structure(value, pointer)
     if keyword == "$ref":
         if not isinstance(value, str):
@@ -135,28 +128,16 @@ def _new_steps(steps: Iterable[str]) -> Iterator[str]:
     remaining = iter(steps)
     for step in remaining:
         yield "$defs" if step == "definitions" else step
-        if step in _MAPS | _LISTS:
+        if step in MAPS | LISTS:
             yield from islice(remaining, 1)
-        elif not (step in _SINGLE or step == "#" or step.isdigit()):
+        elif not (step in SINGLE or step == "#" or step.isdigit()):
             yield from remaining  # into the value of another keyword
 
 
-def _uses_changed_keywords(schema: Any) -> bool:
-    if isinstance(schema, bool):
-        return False
-    return (
+def _uses_changed_keywords(snapshot: dict[str, Any]) -> bool:
+    return any(
         bool(_CHANGED & schema.keys())
         or ("$ref" in schema and len(schema) > 1)  # siblings were ignored up to draft-07
         or is_array(schema.get("items"))
-        or any(map(_uses_changed_keywords, _subschemas(schema)))
+        for schema in subschemas(snapshot)
     )
-
-
-def _subschemas(schema: Mapping[str, Any]) -> Iterator[Any]:
-    for keyword, value in schema.items():
-        if keyword in _MAPS:
-            yield from value.values()
-        elif keyword in _LISTS:
-            yield from value
-        elif keyword in _SINGLE:
-            yield value

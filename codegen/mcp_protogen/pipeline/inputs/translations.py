@@ -13,12 +13,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Problem, did_you_mean, raise_errors, raising
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.inputs.facts import conditions, origin_of
+from mcp_protogen.pipeline.inputs.file_formats import check_format
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.inputs.snapshot import structure_in
 from mcp_protogen.pipeline.inputs.todo import CHOICES
@@ -220,7 +220,7 @@ def steps_between(
     at = newer
     while at > older:
         file = options.rules.get(at)
-        step = load(folder, at) if file is None else _user_translation(file, at, folder)
+        step = load(folder, at) if file is None else _user_translation(file, at)
         step = step or Translation(_origin(folder, at, options), at, {}, (), ())
         between = [revision for revision in known if older <= revision < at]
         before = step.older if step.older in between else max(between)
@@ -256,17 +256,10 @@ def _origin(folder: Path, revision: str, options: GenerationOptions) -> str:
     return origin_of(folder, revision, structure_in(file.content, file.name)) or ""
 
 
-def _user_translation(file: GivenFile, revision: str, folder: Path) -> Translation:
-    from jsonschema import Draft202012Validator
-
+def _user_translation(file: GivenFile, revision: str) -> Translation:
     document = parse_json(file.content, file.name)
-    schema = parse_json((folder / "formats" / "translation.schema.json").read_bytes(), "formats")
-    validator: Any = Draft202012Validator(schema)
-    problems = [
-        Problem("bad-rule", error.message, file.name, jsonpointer.join(*error.absolute_path))
-        for error in validator.iter_errors(document)
-    ]
-    raise_errors(problems)
+    problems = check_format(document, "translation", file.name)
+    raise_errors(problem._replace(code="bad-rule") for problem in problems)
     translation = translation_of(document, revision, file.name)
     _refuse_unknown_functions(translation)
     return translation

@@ -14,6 +14,7 @@ from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Problem, raising
 from mcp_protogen.pipeline.inputs.absorbed import texts_of_absorbed
 from mcp_protogen.pipeline.inputs.facts import Facts
+from mcp_protogen.pipeline.inputs.snapshot import differences
 from mcp_protogen.pipeline.normalise.references import to
 
 Json = dict[str, Any]
@@ -59,27 +60,19 @@ def _with_references(own: Json) -> Json:
 def _refuse_different_copies(definitions: Json, core: Json, place: str) -> Iterator[Problem]:
     for name in sorted(definitions.keys() & core.keys()):
         pointer = jsonpointer.join("$defs", name)
-        for deeper in _differences(definitions[name], plain(core[name]), pointer):
+        sides = _sort_arrays(definitions[name]), _sort_arrays(plain(core[name]))
+        for deeper in differences(*sides, pointer):
             message = f"the copy of {name} differs here from the core schema"
             hint = "correct the copy with a patch, or rename the definition if it is another type"
             yield Problem("extension-differs", message, place, deeper, hint)
             break
 
 
-def _differences(copy: Any, core: Any, pointer: str) -> Iterator[str]:
-    """Yield the smallest places that differ; the order of required members does not matter."""
-    if is_object(copy) and is_object(core):
-        for key in sorted(copy.keys() | core.keys()):
-            if key not in copy or key not in core:
-                yield f"{pointer}{jsonpointer.join(key)}"
-            else:
-                yield from _differences(copy[key], core[key], f"{pointer}{jsonpointer.join(key)}")
-    elif is_array(copy) and is_array(core) and len(copy) == len(core):
-        ordered = sorted(copy, key=canonical), sorted(core, key=canonical)
-        if canonical(ordered[0]) != canonical(ordered[1]):
-            yield pointer
-    elif canonical(copy) != canonical(core):
-        yield pointer
+def _sort_arrays(value: Any) -> Any:
+    """Return a value with sorted arrays: the order of required members does not matter."""
+    if is_object(value):
+        return {key: _sort_arrays(inner) for key, inner in value.items()}
+    return sorted(map(_sort_arrays, value), key=canonical) if is_array(value) else value
 
 
 def plain(schema: Any) -> Any:

@@ -1,6 +1,6 @@
 """Definitions of `$ref`s: inner schemas, cycles, and aliases."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 from urllib.parse import unquote
@@ -35,29 +35,39 @@ def references_in(value: Any) -> Iterator[str]:
     return (definition_name(ref) for ref in refs if isinstance(ref, str))
 
 
-def hoist(schema: Json) -> tuple[Json, Mapping[str, str]]:
+def hoist(
+    schema: Json,
+    named: Mapping[str, str] | None = None,
+    drop: Callable[[str], None] | None = None,
+) -> tuple[Json, Mapping[str, str]]:
     """Return `schema` with references only to definitions, and the origins of new definitions.
 
     A schema inside a definition that is referred to becomes a definition, named after its path; the
-    reference may be escaped as in a URI. References that lead nowhere stay.
+    reference may be escaped as in a URI. `named` has the names of definitions by their pointers, by
+    default those of `$defs`. References that lead nowhere stay, or with `drop` are left out and
+    passed to it.
     """
-    hoisting = _Hoisting(schema)
+    hoisting = _Hoisting(schema, named, drop)
     return hoisting.document(), hoisting.origins
 
 
 _KEYWORDS = frozenset({"$defs", "additionalProperties", "items", "properties"})
 _ROOT = "Root"
-_OF_DOCUMENT = frozenset({"$defs", "$id", "$schema"})
+_OF_DOCUMENT = frozenset({"$defs", "$id", "$schema", "definitions"})
 
 
 class _Hoisting:
     """The names of the definitions of references, by pointers into the schema."""
 
-    def __init__(self, schema: Json) -> None:
+    def __init__(
+        self, schema: Json, named: Mapping[str, str] | None, drop: Callable[[str], None] | None
+    ) -> None:
         self._schema = schema
-        definitions: Json = schema.get("$defs", {})
-        self._named = {jsonpointer.join("$defs", name): name for name in definitions}
-        self._taken = {*definitions}
+        self._drop = drop
+        usual = {jsonpointer.join("$defs", name): name for name in schema.get("$defs", {})}
+        self._owners: Mapping[str, str] = usual if named is None else named
+        self._named: dict[str, str] = {**self._owners}
+        self._taken = {*self._named.values()}
         self.origins: dict[str, str] = {}
         for inner in subschemas(schema):
             if isinstance(inner.get("$ref"), str):
@@ -92,7 +102,10 @@ class _Hoisting:
                 }
             elif key == "$ref" and isinstance(inner, str):
                 name = self._name(inner)
-                result[key] = inner if name is None else PREFIX + name
+                if name is None and self._drop is not None:
+                    self._drop(inner)
+                else:
+                    result[key] = inner if name is None else PREFIX + name
             else:
                 result[key] = inner if key in VALUES else self._refer(inner, place)
         return result
@@ -121,9 +134,11 @@ class _Hoisting:
         return self._add(next(reversed(pointers))) if pointers else None
 
     def _add(self, pointer: str) -> str:
-        steps = jsonpointer.split(pointer)
-        owner, *steps = steps[1:] if steps[:1] == ["$defs"] else [_ROOT, *steps]
-        name = owner + "".join(names.pascal(step) for step in steps if step not in _KEYWORDS)
+        around = (known for known in self._owners if pointer.startswith(f"{known}/"))
+        place = max(around, key=len, default="")
+        steps = jsonpointer.split(pointer.removeprefix(place))
+        name = self._owners.get(place, _ROOT)
+        name += "".join(names.pascal(step) for step in steps if step not in _KEYWORDS)
         while name in self._taken:
             name += "Object"
         self._taken.add(name)

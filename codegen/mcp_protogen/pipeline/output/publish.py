@@ -7,7 +7,7 @@ kill.
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors
+from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.pipeline.output.changes import OutputChanges, find_changes
 from mcp_protogen.pipeline.output.lock import read_lock
 from mcp_protogen.pipeline.output.tree import Tree, read_tree
@@ -40,17 +40,10 @@ def publish(package: Package, space: Workspace, *, force: bool = False) -> Publi
     if not changes.has_changes:
         return _result_of(changes, tree)
     _refuse_inside(space.output)
-    with space.changing():
-        space.stage(changes.written, (*changes.unchanged, *changes.carried), changes.folders)
-        old = space.swap()
-    try:
-        space.rescue(old, {*changes.written, *changes.unchanged, *changes.removed})
-        space.recover()
-    except OSError as error:
-        message = f"the package is in place, but leftovers could not be removed: {error}"
-        leftover = Problem("leftover-files", message, str(space.folder), level=Level.WARNING)
-        return _result_of(changes, tree, leftover)
-    return _result_of(changes, tree)
+    linked = (*changes.unchanged, *changes.carried)
+    expected = {*changes.written, *changes.unchanged, *changes.removed}
+    leftovers = space.replace(changes.written, linked, changes.folders, expected)
+    return _result_of(changes, tree, *leftovers)
 
 
 def preview(package: Package, folder: Path, *, force: bool = False) -> tuple[OutputChanges, Tree]:

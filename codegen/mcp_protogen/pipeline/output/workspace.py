@@ -25,7 +25,7 @@ from pathlib import Path
 
 from mcp_protogen.base.file_set import remove_tree, work_folder, working
 from mcp_protogen.base.files import link_or_copy, sync_folder, write_new, writing
-from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.pipeline.output.exchange import exchange
 from mcp_protogen.pipeline.output.tree import file_digest, parents, scan
 
@@ -47,6 +47,29 @@ class Workspace:
     @property
     def _old(self) -> Path:
         return self.folder / "old"
+
+    def replace(
+        self,
+        contents: Mapping[str, bytes],
+        linked: Collection[str],
+        folders: Collection[str],
+        expected: Collection[str],
+    ) -> tuple[Problem, ...]:
+        """Put a new tree in place, as `stage` builds it; return a warning if leftovers remain.
+
+        `expected` are the files of the old tree that are not rescued from it.
+        """
+        with self.changing():
+            self.stage(contents, linked, folders)
+            old = self.swap()
+        try:
+            self.rescue(old, expected)
+            self.recover()
+        except OSError as error:
+            message = f"the files are in place, but leftovers could not be removed: {error}"
+            place = str(self.folder)
+            return (Problem("leftover-files", message, place, level=Level.WARNING),)
+        return ()
 
     @contextmanager
     def changing(self) -> Generator[None, None, None]:

@@ -225,11 +225,13 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
         inputs: Mapping[str, str] = _NOTHING,
         auth: Any = None,
         stderr: StandardError = None,
+        http: Any = None,
     ) -> Opener:
         """Return an opener of connections to one server of a file, or of its decoded JSON.
 
-        `stderr` is that of `stdio_client`, for a server that is a program. Raise `ConfigError` and
-        `OSError` like `connect_config`, also for an unknown name.
+        `stderr` is that of `stdio_client`, for a server that is a program, and `http` that of
+        `open_http`, for one at a URL. Raise `ConfigError` and `OSError` like `connect_config`, also
+        for an unknown name.
         """
         source = ConfigSource(config, inputs)
         entries = dict(source.servers(name))
@@ -240,7 +242,7 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
         if name not in entries:
             names = ", ".join([*source.others, *(f"{off} (disabled)" for off in source.disabled)])
             raise ConfigError(f"{source.name}: unknown server {name}; the servers are {names}")
-        return self.open_entry(entries[name].entry, auth, stderr)
+        return self.open_entry(entries[name].entry, auth, stderr, http)
 
     @asynccontextmanager
     async def _connect_servers(
@@ -273,11 +275,14 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
             # In the order of the file, not of the answers.
             yield Servers({name: clients[name] for name in entries if name in clients}, separator)
 
-    def open_entry(self, entry: ConfigEntry, auth: Any, stderr: StandardError = None) -> Opener:
+    def open_entry(
+        self, entry: ConfigEntry, auth: Any, stderr: StandardError = None, http: Any = None
+    ) -> Opener:
         if entry.address:
-            has_own = "authorization" in map(str.lower, entry.headers)
-            auth = None if has_own else auth
-            return self.make_opener("open_http", entry.address, headers=entry.headers, auth=auth)
+            url, headers = entry.address, entry.headers
+            if "authorization" in map(str.lower, headers):
+                auth = None
+            return self.make_opener("open_http", url, headers=headers, auth=auth, http=http)
         words = [entry.command, *entry.args]
         return self.make_opener("stdio_client", words, cwd=entry.cwd, env=entry.env, stderr=stderr)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-from .json import ARRAY, OBJECT, is_array
+from .json import is_array
 from .models.validation_errors import pointer_to
 from .value_paths import ValuePath, key_of
 
@@ -40,11 +40,10 @@ def pointer_along(value: Any, path: ValuePath) -> str:
 
 def value_at(value: Any, steps: Iterable[int | str]) -> Any:
     for step in steps:
-        has_members = isinstance(value, OBJECT if isinstance(step, str) else ARRAY)
-        if not has_members:
+        if is_array(value) is not isinstance(step, int):
             return ABSENT
         try:
             value = value[step]
-        except LookupError:
+        except (LookupError, TypeError):
             return ABSENT
     return value

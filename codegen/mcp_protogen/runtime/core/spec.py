@@ -125,10 +125,6 @@ class CallSpec(Generic[P]):
         object.__setattr__(self, "known_as", self.known_as or self.method)
 
     @cached_property
-    def method_text(self) -> bytes:
-        return json_text(self.method)
-
-    @cached_property
     def params(self) -> Any:
         return self.load_params()
 

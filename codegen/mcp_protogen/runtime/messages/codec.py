@@ -17,6 +17,7 @@ from ..core.errors import (
     RequestId,
     Untranslatable,
 )
+from ..core.json import json_text
 from ..core.models.base import Validate, validator_of
 from ..core.sendable import Unsendable
 from ..core.spec import (
@@ -43,7 +44,7 @@ from .jsonrpc import (
     write_result,
 )
 from .results import UnknownResultType, result_reader
-from .writing import body_text, params_text
+from .writing import body_text, classes_in
 
 
 @final
@@ -87,17 +88,12 @@ TypedCall: TypeAlias = Request[Any] | Notification[Any]
 SpecT = TypeVar("SpecT", bound=CallSpec[Any])
 CallT = TypeVar("CallT", Request[Any], Notification[Any])
 
-_Key: TypeAlias = tuple[Role, bool, str]
-"""A sender, whether it sends a request, and the method."""
-
 
 class MessageCodec:
     """The messages of one revision; `input_requests` only occur inside results."""
 
     mender: Callable[[Response, AnyRequest], Result[Any] | Error] | None = None
     """Repairs an answer that breaks the schema."""
-    _names: Mapping[Any, bytes] = NOTHING
-    """The names on the wire as JSON text, by spec, of messages with another name here."""
 
     def __init__(
         self,
@@ -115,17 +111,17 @@ class MessageCodec:
         self.errors = errors
         self.input_requests = input_requests
         self.rules = rules
-        # Methods used so far: the models of other methods are never built.
-        self._known: dict[_Key, tuple[CallSpec[Any], Validate]] = {}
+        # Methods used so far, by sender: the models of other methods are never built.
+        self._known: dict[Role, dict[str, Any]] = {"client": {}, "server": {}}
         self._readers: dict[AnyRequest, Validate] = {}
+        self._names: dict[CallSpec[Any], bytes] = {}
 
-    def _find(self, key: _Key) -> tuple[CallSpec[Any], Validate] | None:
-        sender, is_request, method = key
+    def _find(self, sender: Role, is_request: bool, method: str) -> Any:
         calls: Mapping[str, CallSpec[Any]] = self.requests if is_request else self.notifications
         spec = spec_for_sender(calls.get(self.own_name(method)), sender)
         if spec is None:
             return None
-        entry = self._known[key] = (spec, self._params_reader(spec))
+        entry = self._known[sender][method] = (is_request, spec, self._params_reader(spec))
         return entry
 
     def own_name(self, method: str) -> str:
@@ -138,11 +134,12 @@ class MessageCodec:
     def interpret(self, call: Call, sender: Role) -> TypedCall | RemoteError:
         """Return a call of `sender` as a typed value, or its error. Never raises."""
         id, method, params, meta, message = call
-        key = (sender, id is not None, method)
-        entry: Any = self._known.get(key) or self._find(key)
-        if entry is None:
-            return MethodNotFound(method, id=id)
-        spec, validate = entry
+        entry = self._known[sender].get(method)
+        if entry is None or entry[0] is (id is None):
+            entry = self._find(sender, id is not None, method)
+            if entry is None:
+                return MethodNotFound(method, id=id)
+        _, spec, validate = entry
         raw: Any = params or message.get("params", NOTHING)
         if raw is NOTHING and spec.params_required:
             fault = Problem("/params", "Field required")
@@ -165,7 +162,8 @@ class MessageCodec:
         if spec is None:
             raise InvalidAnswer("a result for a request that is not pending", id=id)
         try:
-            answered: Result[Any] = make_tuple(Result, (id, self.result_reader(spec)(result)))
+            read = self._readers.get(spec) or self.result_reader(spec)
+            answered: Result[Any] = make_tuple(Result, (id, read(result)))
             return answered
         except UnknownResultType:
             faults = [Problem("/result/resultType", "This method has no result of this type")]
@@ -179,13 +177,13 @@ class MessageCodec:
         self, data: bytes | str, *, sender: Role, pending: Callable[[RequestId], AnyRequest | None]
     ) -> TypedCall | Result[Any] | Error:
         """Read one message; `pending` finds the answered request. Raise `RemoteError`."""
-        message = _read_one(data)
-        if isinstance(message, Call):
-            outcome = self.interpret(message, sender)
-            if isinstance(outcome, RemoteError):
-                raise outcome
-            return outcome
-        return self.read_answer(message, None if message.id is None else pending(message.id))
+        message = message_of(parse(data))
+        if isinstance(message, Response):
+            return self.read_answer(message, None if message.id is None else pending(message.id))
+        outcome = self.interpret(message, sender) if isinstance(message, Call) else message.error
+        if isinstance(outcome, RemoteError):
+            raise outcome
+        return outcome
 
     def parse_request(self, data: bytes | str, *, sender: Role) -> Request[Any]:
         """Read a request sent by `sender`; raise `RemoteError`."""
@@ -196,9 +194,10 @@ class MessageCodec:
         return self._parse_call(data, sender, Notification)
 
     def _parse_call(self, data: bytes | str, sender: Role, kind: type[CallT]) -> CallT:
-        message = _read_one(data)
-        if not isinstance(message, Call) or (message.id is None) is (kind is Request):
-            raise InvalidRequest(f"the message is not a {kind.__name__.lower()}")
+        message = message_of(parse(data))
+        if type(message) is not Call or (message.id is None) is (kind is Request):
+            wrong = InvalidRequest(f"the message is not a {kind.__name__.lower()}")
+            raise message.error if type(message) is Malformed else wrong
         outcome = self.interpret(message, sender)
         if isinstance(outcome, kind):
             return outcome
@@ -208,9 +207,10 @@ class MessageCodec:
     def parse_answer(
         self, data: bytes | str, *, spec: RequestSpec[Any, Any, R]
     ) -> Result[R] | Error:
-        message = _read_one(data)
-        if not isinstance(message, Response):
-            raise InvalidAnswer("the message is not an answer")
+        message = message_of(parse(data))
+        if type(message) is not Response:
+            wrong = InvalidAnswer("the message is not an answer")
+            raise message.error if type(message) is Malformed else wrong
         return self.read_answer(message, spec)
 
     def result_reader(self, spec: AnyRequest) -> Validate:
@@ -234,23 +234,38 @@ class MessageCodec:
 
         `params` of None are left out if optional. `meta` is JSON text of more `_meta` members.
         """
-        text = self._params_text(self.requests, spec, params, meta)
-        return write_call(id, self._names.get(spec) or spec.method_text, text)
+        name = self._names.get(spec) or self._name_text(self.requests, spec)
+        return write_call(id, name, self._params_text(spec, params, meta))
 
     def serialise_notification(
         self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
     ) -> bytes:
         """Return a notification as JSON text, with `meta` as for a request; raise `LocalError`."""
-        text = self._params_text(self.notifications, spec, params, meta)
-        return write_call(None, self._names.get(spec) or spec.method_text, text)
+        name = self._names.get(spec) or self._name_text(self.notifications, spec)
+        return write_call(None, name, self._params_text(spec, params, meta))
 
-    def _params_text(
-        self, specs: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
-    ) -> bytes | None:
+    def _name_text(self, specs: Mapping[str, Any], spec: CallSpec[Any]) -> bytes:
+        """Return the name of a message on the wire as JSON text; raise `LocalError`."""
         if specs.get(spec.method) is not spec:
             kind = "request" if specs is self.requests else "notification"
             raise LocalError(f"{spec.method} is not a {kind} of {self.revision}")
-        return params_text(spec, params, meta)
+        name = self._names[spec] = json_text(spec.method)
+        return name
+
+    def _params_text(self, spec: CallSpec[Any], params: Any, meta: bytes | None) -> bytes | None:
+        """Return params as JSON text; None if they are left out. Raise `LocalError`."""
+        if params is None:
+            if not spec.params_required:
+                return None if meta is None else b'{"_meta":{%b}}' % meta
+            try:
+                params = spec.params()
+            except (TypeError, ValidationError):
+                raise LocalError(f"{spec.method} needs params") from None
+        elif type(params) is not spec.params and not isinstance(
+            params, tuple(classes_in(spec.params))
+        ):
+            raise LocalError(f"{type(params).__name__} is not the params of {spec.method}")
+        return body_text(spec, params, meta, "params")
 
     def serialise_result(
         self, spec: RequestSpec[Any, Any, R], id: RequestId, result: R, *, meta: bytes | None = None
@@ -281,10 +296,3 @@ def _problems(error: ValidationError | Untranslatable, value: Any, at: str) -> l
     from ..core.models.validation_errors import problems
 
     return problems(error, value, at)
-
-
-def _read_one(data: bytes | str) -> Call | Response:
-    message = message_of(parse(data))
-    if type(message) is Malformed:
-        raise message.error
-    return message

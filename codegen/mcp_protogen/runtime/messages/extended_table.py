@@ -16,7 +16,6 @@ from ..core.models.added_members import Added, narrow_to, with_members
 from ..core.models.base import Validate, validator_of
 from ..core.revision import Revision
 from ..core.spec import AnyRequest, CallSpec, R, RequestSpec
-from .codec import SpecT
 from .jsonrpc import write_result
 from .method_table import MethodTable
 from .writing import body_text
@@ -53,12 +52,10 @@ class ExtendedTable(MethodTable):
         added = self._added_types(spec.method)
         return validator_of(with_members(spec.params, added) if added else spec.params)
 
-    def _params_text(
-        self, specs: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
-    ) -> bytes | None:
+    def _params_text(self, spec: CallSpec[Any], params: Any, meta: bytes | None) -> bytes | None:
         if spec.method in self._members:
             params = narrow_to(params, (spec.params,))
-        return super()._params_text(specs, spec, params, meta)
+        return super()._params_text(spec, params, meta)
 
     def _result_reader(self, spec: AnyRequest) -> Validate:
         read = super()._result_reader(_extend_results(spec, self._added_types(spec.method)))

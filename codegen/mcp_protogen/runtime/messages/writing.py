@@ -1,10 +1,8 @@
 """Models as JSON text, with `_meta` members of the runtime before the model's own."""
 
 from collections.abc import Iterator
-from functools import cache
 from typing import Any, Final, get_args
 
-from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from ..core.errors import LocalError
@@ -16,31 +14,12 @@ from ..core.spec import CallSpec, NotificationSpec, Part
 _EMPTY: Final = b"{}"
 
 
-@cache
-def _params_classes(spec: CallSpec[Any]) -> tuple[type, ...]:
-    return tuple(classes_in(spec.params))
-
-
 def classes_in(expression: Any) -> Iterator[type]:
     expression = getattr(expression, "__value__", expression)  # the value of an alias
     if isinstance(expression, type) and not get_args(expression):
         yield expression
     for part in get_args(expression):
         yield from classes_in(part)
-
-
-def params_text(spec: CallSpec[Any], params: object, meta: bytes | None) -> bytes | None:
-    """Return params as JSON text; None if they are left out. Raise `LocalError`."""
-    if params is None:
-        if not spec.params_required:
-            return None if meta is None else _join_meta(meta, _EMPTY)
-        try:
-            params = spec.params()
-        except (TypeError, ValidationError):
-            raise LocalError(f"{spec.method} needs params") from None
-    elif type(params) is not spec.params and not isinstance(params, _params_classes(spec)):
-        raise LocalError(f"{type(params).__name__} is not the params of {spec.method}")
-    return body_text(spec, params, meta, "params")
 
 
 def body_text(spec: CallSpec[Any], model: Any, meta: bytes | None, part: Part = "result") -> bytes:

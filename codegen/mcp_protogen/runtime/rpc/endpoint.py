@@ -28,7 +28,7 @@ from ..core.throttle import Throttle
 from ..messages.codec import Error, Notification, Request, Result
 from ..messages.jsonrpc import Parsed
 from ..messages.reading import Batch, answered_id
-from .jobs import BUSY, Job, Jobs, Reply, Serve, SingleReply, Work, deliver
+from .jobs import BUSY, Job, Jobs, Reply, Serve, SingleReply, Work
 from .outgoing import PendingCalls
 from .send_queue import MessageSink
 
@@ -188,7 +188,7 @@ class Endpoint:
         if before is not None:
             before.close()
         data = self._handle_event(event)
-        return deliver(reply, data, event.error if isinstance(event, Refusal) else None)
+        return self.jobs.deliver(reply, data, event.error if isinstance(event, Refusal) else None)
 
     async def _attend_batch(self, batch: Batch, reply: Reply) -> None:
         self.check_batch(batch)
@@ -201,7 +201,7 @@ class Endpoint:
             await self.attend(member, gathered)
 
         await together(map(attend, batch.members))
-        await deliver(reply, gathered.array if gathered.answers else None)
+        await self.jobs.deliver(reply, gathered.array if gathered.answers else None)
 
     def cancel_all(self) -> None:
         self.jobs.ended = True

@@ -153,7 +153,7 @@ class Jobs:
         if self.busy:
             if before is not None:
                 before.close()
-            return deliver(job.reply, self._connection.refuse(job.request, BUSY), BUSY)
+            return self.deliver(job.reply, self._connection.refuse(job.request, BUSY), BUSY)
         return self._begin(job, before)
 
     def _begin(self, job: Job, before: Work | None = None) -> Work:
@@ -214,7 +214,7 @@ class Jobs:
         job.open = False
         if error is not None:
             data = connection.refuse(request, error)
-        await self._send_answer(job, data, error)
+        await self.deliver(job.reply, data, error)
 
     def error_of_handler(self, error: BaseException, method: str) -> ProtocolError:
         if isinstance(error, CHOSEN):
@@ -243,12 +243,17 @@ class Jobs:
         )
         return _fault("Internal error")
 
-    async def _send_answer(self, job: Job, data: bytes | None, error: ProtocolError | None) -> None:
+    async def deliver(
+        self, reply: Reply, data: bytes | None, error: ProtocolError | None = None
+    ) -> None:
+        """Send an answer, with `error` if it is one; without data, skip it."""
         try:
-            await deliver(job.reply, data, error)
+            if data is None:
+                reply.skip()
+            else:
+                await reply.answer(data, error)
         except Disconnected:
-            method = job.request.spec.method
-            self._log.info("the peer has gone: the answer to %.100r was not sent", method)
+            self._log.info("the peer has gone: an answer was not sent")
 
     def find(self, id: RequestId) -> Job | None:
         return next((job for job in self._unfinished_jobs() if job.request.id == id), None)
@@ -308,7 +313,7 @@ class Jobs:
             if data is not None and job.reply is single:
                 single.beside.put(data)
             else:
-                answers.append(self._send_answer(job, data, _STOPPED))
+                answers.append(self.deliver(job.reply, data, _STOPPED))
         if answers:
             await wait_within(max(within, _GRACE), together(answers))
         for job in unfinished:
@@ -320,17 +325,6 @@ async def _run_notification(work: Awaitable[None], method: str) -> None:
         await work
     except Exception:
         _log.exception("the handler of %.100r failed", method)
-
-
-def deliver(reply: Reply, data: bytes | None, error: ProtocolError | None = None) -> Work:
-    """Return the sending of an answer, with `error` if it is one; without data, skip it."""
-    if data is not None:
-        return reply.answer(data, error)
-    reply.skip()
-    return _nothing()
-
-
-async def _nothing() -> None: ...
 
 
 class SingleReply:

@@ -25,15 +25,20 @@ def asking_methods(table: MethodTable) -> list[str]:
     return [method for method, spec in requests if "may_require_input" in spec.traits]
 
 
-async def in_rounds(handler: Handler, context: RequestContext, job: Job) -> Any:
+def in_rounds(handler: Handler, context: RequestContext, job: Job) -> Awaitable[Any]:
     """Return the result of a handler, or the result that asks its questions.
 
     If a client sends answers without a state, the handler runs again with those that fit.
     """
+    if "requestState" not in context.raw and (answers := context.raw.get("inputResponses")):
+        return _in_two_rounds(handler, context, job, answers)
+    return _in_round(handler, context, job, job.request)
+
+
+async def _in_two_rounds(
+    handler: Handler, context: RequestContext, job: Job, answers: Mapping[str, Any]
+) -> Any:
     result = await _in_round(handler, context, job, job.request)
-    answers: Mapping[str, Any] = context.raw.get("inputResponses") or {}
-    if not answers or "requestState" in context.raw:
-        return result
     questions: Mapping[str, Any] = declared_member(result, "input_requests") or {}
     if answers.keys().isdisjoint(questions):
         return result

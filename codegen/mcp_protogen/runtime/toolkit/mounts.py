@@ -287,7 +287,7 @@ class Mount(ABC):
         names = shape_of(type(value)).names
         for member in members:
             part = declared_member(value, names.get(member, member))
-            copy = self._with_full_uris(part, members)
+            copy = part and self._with_full_uris(part, members)
             if copy is not part:
                 changed[member] = copy
         uri: str | None = declared_member(value, "uri")

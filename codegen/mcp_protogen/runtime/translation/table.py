@@ -24,7 +24,7 @@ from ..messages.codec import SpecT
 from ..messages.jsonrpc import write_result
 from ..messages.method_table import EXTENSIONS, CodeAndData, MethodTable
 from ..messages.results import forgiver
-from ..messages.writing import body_text, params_text, wire_text
+from ..messages.writing import body_text, wire_text
 from ..rules.wire_features import NOTHING, Untranslated
 from .report import Place, Report
 from .translator import Params, Run, Translator, chain, translator
@@ -69,13 +69,6 @@ class TranslatingTable(MethodTable):
             input_requests=wire.input_requests,
             rules=wire.rules,
         )
-        ours = (asked, self.requests, known.notifications, self.notifications)
-        self._names = {
-            spec: to_json(self._there[spec.method])
-            for specs in ours
-            for spec in specs.values()
-            if spec.method in self._there
-        }
         self.own = own
         self._wire = wire
         self.extensions = wire.extensions
@@ -90,7 +83,7 @@ class TranslatingTable(MethodTable):
         # There may be many such connections: they share everything else.
         table = copy(self)
         table._presumed = members
-        table._known = {}
+        table._known = {"client": {}, "server": {}}
         return table
 
     @property
@@ -193,19 +186,23 @@ class TranslatingTable(MethodTable):
 
     # Writing. Messages that the wire's revision cannot express raise `Untranslatable`.
 
-    def _params_text(
-        self, specs: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
-    ) -> bytes | None:
+    def _name_text(self, specs: Mapping[str, Any], spec: CallSpec[Any]) -> bytes:
         native = self._native(spec)
-        if spec is native:
-            return params_text(spec, params, meta)
         if native is None:
             # An extension may have another method of this name.
             raise self._no_method_error(f"{spec.method} of {self.own.revision}")
-        wire_spec = specs[spec.method]
+        name = self._names[spec] = to_json(native.method)
+        return name
+
+    def _params_text(self, spec: CallSpec[Any], params: Any, meta: bytes | None) -> bytes | None:
+        if spec is self._native(spec):
+            return super()._params_text(spec, params, meta)
+        is_request = isinstance(spec, RequestSpec)
+        specs: Mapping[str, Any] = self.requests if is_request else self.notifications
+        wire_spec: CallSpec[Any] = specs[spec.method]
         translate = self._outward.message(spec.method, "params")
         if translate is None:
-            return params_text(wire_spec, params, meta)
+            return super()._params_text(wire_spec, params, meta)
         if params is None and not wire_spec.params_required and meta is None:
             return None
         wire: JSONObject = {} if params is None else params.to_wire()

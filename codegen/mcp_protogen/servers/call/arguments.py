@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from mcp_protogen.base.jsonpointer import escape, split
-from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.jsonvalue import is_array, is_object, json_type
 from mcp_protogen.base.problems import Level, Problem, ProblemError, did_you_mean
 from mcp_protogen.runtime.core.json import read_json
 from mcp_protogen.runtime.core.schema_validation import checker
-from mcp_protogen.servers.call.input_schemas import ANY, NULL, Part, Schema, json_type, read_schema
+from mcp_protogen.servers.call.input_schemas import ANY, NULL, Part, Schema, read_schema
 
 STDIN: Final = "-"
 _CODE: Final = "wrong-argument"

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, Final, TypeAlias
 
 from mcp_protogen.base.canonical import on_one_line
-from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.jsonvalue import is_array, is_object, json_type
 from mcp_protogen.base.reference_resolver import ReferenceResolver
 
 Schema: TypeAlias = Mapping[str, Any]
@@ -21,16 +21,9 @@ NULL: Final = "null"
 ANY: Final = "any"
 """Stands among types for an unknown type."""
 _NONE: Final[Schema] = {}
-_JSON_TYPES: Final[Mapping[str, str]] = {
-    "bool": "boolean",
-    "int": "integer",
-    "float": "number",
-    "str": "string",
-    "NoneType": NULL,
-    "list": "array",
-    "dict": "object",
-}
-"""The types of decoded JSON, by their names in Python."""
+_JSON_TYPES: Final = frozenset(
+    {"array", "boolean", "integer", "null", "number", "object", "string"}
+)
 # Their names in signatures.
 _WORDS: Final[Mapping[str, str]] = {
     "string": "str",
@@ -293,11 +286,6 @@ def positions(schema: Schema) -> tuple[list[Any], Any]:
     return as_array(schema.get("prefixItems")), items
 
 
-def json_type(value: object) -> str:
-    """Return the type of a decoded JSON value."""
-    return _JSON_TYPES[type(value).__name__]
-
-
 def signature(tool: Schema) -> str:
     """Return a tool with its arguments, as a signature: `greet(name: str = "world")`."""
     root = read_schema(tool.get("inputSchema") or _NONE)
@@ -323,7 +311,7 @@ def _stated_types(schema: Schema) -> Types:
             ANY,
             *(kind for keyword, kind in _IMPLIED.items() if keyword in schema),
         ]
-    found = {name if name in _JSON_TYPES.values() else ANY for name in names}
+    found = {name if name in _JSON_TYPES else ANY for name in names}
     return frozenset(found | ({"integer"} if "number" in found else set()))
 
 

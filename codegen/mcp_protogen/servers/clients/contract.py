@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any, Final, cast
 
 from mcp_protogen.base.canonical import canonical
-from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.jsonvalue import is_array, is_deeper, is_object
 from mcp_protogen.base.printable import pluralize, summarize_list
 from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
 from mcp_protogen.servers.call.kinds import Kind, prompt_arguments
@@ -214,7 +214,7 @@ def _read_item(kind: Kind, value: object, place: str) -> ServerItem:
     name: str = value["name"]
     known = _COMMON_MEMBERS | _MEMBERS_BY_KIND[kind]
     kept = {key: member for key, member in value.items() if key in known}
-    if _depth(kept) > DEEPEST:
+    if is_deeper(kept, DEEPEST):
         raise _bad(f"the {what} {name!r:.80} is nested more than {DEEPEST} levels deep", place)
     try:
         canonical(kept)
@@ -276,17 +276,6 @@ def _flags(hints: Any) -> Iterator[tuple[str, bool]]:
         value = _member(hints, hint)
         if isinstance(value, bool):
             yield hint, value
-
-
-def _depth(value: Any) -> int:
-    """Return the depth of a value, at most one more than the limit."""
-    deepest, left = 0, [(value, 1)]
-    while left and deepest <= DEEPEST:
-        one, depth = left.pop()
-        deepest = max(deepest, depth)
-        inner: Iterable[Any] = one.values() if is_object(one) else one if is_array(one) else ()
-        left += [(item, depth + 1) for item in inner]
-    return deepest
 
 
 def _bad(message: str, place: str) -> ProblemError:

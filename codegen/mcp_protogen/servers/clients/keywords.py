@@ -5,9 +5,9 @@ from math import isnan, nan
 from typing import Any, Final
 
 from mcp_protogen.base.canonical import canonical
-from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.base.subschemas import VALUES, map_schemas
-from mcp_protogen.servers.call.input_schemas import json_type, strings
+from mcp_protogen.base.jsonvalue import is_array, is_object, json_type
+from mcp_protogen.base.subschemas import UNORDERED, VALUES, map_schemas
+from mcp_protogen.servers.call.input_schemas import strings
 from mcp_protogen.servers.clients.ranges import measure
 
 Json = dict[str, Any]
@@ -24,7 +24,6 @@ UNIONS: Final = ("anyOf", "oneOf")
 """The keywords of alternatives."""
 # Those that concern the whole schema, or the targets of references.
 _SAID: Final = ANNOTATIONS - {"$anchor", "$defs", "$id", "$schema", "definitions", "format", "id"}
-_UNORDERED: Final = frozenset({"allOf", "anyOf", "enum", "oneOf", "required", "type"})
 
 # Keywords whose meanings depend on each other: two schemas agree on a whole group or not at all.
 TOGETHER: Final = (
@@ -170,7 +169,7 @@ def meaning(schema: Any, *, ordered: bool = False) -> Any:
             # Only texts: the value of an unknown keyword may have members of these names.
             if key not in _SAID or not isinstance(value, str):
                 done[key] = as_number(value) if key in VALUES else value
-            if key in _UNORDERED and is_array(value) and not ordered:
+            if key in UNORDERED and is_array(value) and not ordered:
                 done[key] = sorted(done[key], key=canonical)
         return done
 

@@ -6,10 +6,9 @@ only to these; any other reference is never followed, and stands for any value.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import islice
 from typing import Any, Final
-from urllib.parse import unquote
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.graph import find_reachable
@@ -69,29 +68,33 @@ def collect_definitions(schema: Json, root: str, place: str) -> SchemaDefinition
     """
     if _is_too_large(schema):
         message = f"the schema has more than {_MOST_VALUES:,} values or {_MOST_ARMS:,} alternatives"
-        return SchemaDefinitions(root, {root: _any_value(schema)}, (_loosening(message, place),))
-    schema = with_pointers(schema)
-    called: dict[str, str] = {}
-    raw: dict[str, Any] = {}
+        return SchemaDefinitions(
+            root, {root: _any_value(schema)}, (_warning("loosened-schema", message, place),)
+        )
+    schema = map_schemas(with_pointers(schema), _as_models_read)
+    named = {"": root}
     for keyword in _DEFINITIONS:
         inner = schema.get(keyword)
-        for name, value in inner.items() if is_object(inner) else ():
-            pointer = jsonpointer.join(keyword, name)
-            taken = {root, *called.values()}
-            safe = next(
-                candidate
-                for candidate in name_variants(class_text(name) or "Model")
-                if candidate not in taken
+        for name in inner if is_object(inner) else ():
+            variants = name_variants(class_text(name) or "Model")
+            named[jsonpointer.join(keyword, name)] = next(
+                candidate for candidate in variants if candidate not in named.values()
             )
-            called[pointer], raw[safe] = safe, value
-    above = {key: value for key, value in schema.items() if key not in _DEFINITIONS}
-    rebasing = _Rebasing(called, root, place)
-    rebased = map_schemas({"$defs": {root: above, **raw}}, rebasing.rebase)
-    hoisted, _ = references.hoist(rebased)
-    resolved = partial(rebasing.drop_dangling, definitions=hoisted["$defs"])
-    return SchemaDefinitions(
-        root, map_schemas(hoisted, resolved)["$defs"], tuple(rebasing.problems)
-    )
+    dangling: list[str] = []
+    hoisted, _ = references.hoist(schema, named, dangling.append)
+    messages = (f"the reference {ref!r:.80} is not followed" for ref in dict.fromkeys(dangling))
+    problems = (_warning("dangling-ref", message, place) for message in messages)
+    return SchemaDefinitions(root, hoisted["$defs"], tuple(problems))
+
+
+def _as_models_read(schema: Json) -> Json:
+    """Return a schema as models read it: open, and with a `$ref` that is a text."""
+    # Models keep members that they do not know, also those of a later version.
+    done = {k: v for k, v in schema.items() if (k, v) != ("additionalProperties", False)}
+    if not is_object(done.get("properties", {})):
+        done["properties"] = {}
+    ref = done.pop("$ref", None)
+    return {**done, "$ref": "#" if ref in ("", "#/") else ref} if isinstance(ref, str) else done
 
 
 def with_all_members(found: SchemaDefinitions) -> SchemaDefinitions:
@@ -130,59 +133,9 @@ def _is_too_large(schema: Json) -> bool:
     return len(values) > _MOST_VALUES or any(len(found) > _MOST_ARMS for found in arms)
 
 
-def _loosening(message: str, place: str) -> Problem:
+def _warning(code: str, message: str, place: str) -> Problem:
     hint = "any value is accepted in its place"
-    return Problem("loosened-schema", message, place, hint=hint, level=Level.WARNING)
-
-
-class _Rebasing:
-    """A rewriting of the references of one schema, so that they lead to definitions."""
-
-    def __init__(self, called: Mapping[str, str], root: str, place: str) -> None:
-        self._called = called
-        self._root = root
-        self._place = place
-        self.problems: list[Problem] = []
-
-    def rebase(self, schema: Json) -> Json:
-        """Return a schema with a rewritten reference."""
-        done = {
-            key: value
-            for key, value in schema.items()
-            # Models keep members that they do not know, also those of a later version.
-            if key != "$ref" and (key, value) != ("additionalProperties", False)
-        }
-        if "properties" in done and not is_object(done["properties"]):
-            done["properties"] = {}
-        ref = schema.get("$ref")
-        return {**done, "$ref": self._rebase_reference(ref)} if isinstance(ref, str) else done
-
-    def _rebase_reference(self, ref: str) -> str:
-        if ref in ("", "#", "#/"):
-            return references.PREFIX + self._root
-        if not ref.startswith("#/"):
-            return ref
-        pointer = unquote(ref[1:])
-        for known, name in self._called.items():
-            if pointer == known or pointer.startswith(f"{known}/"):
-                return references.PREFIX + name + pointer.removeprefix(known)
-        return f"{references.PREFIX}{self._root}{pointer}"
-
-    def drop_dangling(self, schema: Json, definitions: Json) -> Json:
-        """Return a schema without its reference, if that leads to no definition."""
-        ref: str = schema.get("$ref", "")
-        if not ref or (
-            ref.startswith(references.PREFIX) and references.definition_name(ref) in definitions
-        ):
-            return schema
-        own = f"{references.PREFIX}{self._root}/"
-        said = f"#/{ref.removeprefix(own)}" if ref.startswith(own) else ref
-        message = f"the reference {said!r:.80} is not followed"
-        hint = "any value is accepted in its place"
-        problem = Problem("dangling-ref", message, self._place, hint=hint, level=Level.WARNING)
-        if problem not in self.problems:
-            self.problems.append(problem)
-        return {key: value for key, value in schema.items() if key != "$ref"}
+    return Problem(code, message, place, hint=hint, level=Level.WARNING)
 
 
 def normal(found: SchemaDefinitions, place: str) -> SchemaDefinitions:
@@ -200,7 +153,7 @@ def normal(found: SchemaDefinitions, place: str) -> SchemaDefinitions:
         message = f"a part of the schema cannot be a type: {reason}"
         done = _normal(found.with_root(loosened), place)
         return SchemaDefinitions(
-            done.root, done.schemas, (_loosening(message, place), *done.problems)
+            done.root, done.schemas, (_warning("loosened-schema", message, place), *done.problems)
         )
 
 

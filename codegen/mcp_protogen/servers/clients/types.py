@@ -7,24 +7,21 @@ from typing import Any, Final
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import digest
-from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.names import ClassName, FieldName, pascal
 from mcp_protogen.base.printable import summarize_list
 from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.base.subschemas import subschemas
 from mcp_protogen.pipeline.derive import recursion
 from mcp_protogen.pipeline.derive.types import expression, nullable, nullable_names
+from mcp_protogen.pipeline.derive.value_paths import may_be
 from mcp_protogen.pipeline.emit.annotations import CONSTRAINTS
 from mcp_protogen.pipeline.ir import (
     AliasIR,
-    Anything,
     FieldIR,
-    LiteralOf,
     MapOf,
     ObjectIR,
-    OneOf,
     Ref,
-    Scalar,
     TypeExpr,
     TypeIR,
     UnionIR,
@@ -378,34 +375,15 @@ def _arguments(added: _AddedSchema, item: ServerItem) -> tuple[Argument, ...] | 
 
 
 def _default(raw: Any, expr: TypeExpr) -> tuple[Any, ...]:
-    """Return the default of an argument in a tuple; empty unless it is short and of its type."""
+    """Return the default of an argument in a tuple; empty unless it is a short scalar that fits."""
     if not is_object(raw) or "default" not in raw:
         return ()
     value = raw["default"]
-    return (value,) if fits(expr, value) and len(repr(value)) <= _LONGEST_DEFAULT else ()
-
-
-def fits(expr: TypeExpr, value: object) -> bool:
-    """Return whether a value is a scalar of a type; false for arrays, objects and references."""
-    match expr:
-        case Scalar("null"):
-            return value is None
-        case Scalar("boolean"):
-            return isinstance(value, bool)
-        case Scalar("string"):
-            return isinstance(value, str)
-        case Scalar("integer"):
-            return isinstance(value, int) and not isinstance(value, bool)
-        case Scalar("number"):
-            return isinstance(value, int | float) and not isinstance(value, bool)
-        case LiteralOf(values):
-            return any(type(allowed) is type(value) and allowed == value for allowed in values)
-        case OneOf(arms):
-            return any(fits(arm, value) for arm in arms)
-        case Anything():
-            return value is None or isinstance(value, bool | int | float | str)
-        case _:
-            return False
+    if is_object(value) or is_array(value) or len(repr(value)) > _LONGEST_DEFAULT:
+        return ()
+    if isinstance(value, float) and not may_be(expr, 0.5, {}):
+        return ()  # the type of a whole number in Python is not that of 1.0
+    return (value,) if may_be(expr, value, {}) else ()
 
 
 def _type_names(methods: Iterable[ClientMethod]) -> Iterator[str]:

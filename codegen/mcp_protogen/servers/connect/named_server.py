@@ -12,6 +12,7 @@ from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.runtime.client.servers import program_words
 from mcp_protogen.runtime.transports.base import Opener, StandardError
 from mcp_protogen.runtime.transports.subprocess import SAFE_VARIABLES
+from mcp_protogen.servers.connect.direct_client import new_http_client
 from mcp_protogen.servers.connect.protocol import protocol
 
 _SCRIPT: Final = re.compile(r"\.([cm]?js|py|ts)$")
@@ -99,10 +100,12 @@ class NamedServer:
         opener: Opener
         if self.config is not None:
             opener = package.connect_config.opener(
-                self.config, self.name, auth=self.auth, stderr=self.stderr
+                self.config, self.name, auth=self.auth, stderr=self.stderr, http=new_http_client
             )
         elif self.is_url:
-            opener = package.open_http(self.name, headers=self.headers, auth=self.auth)
+            opener = package.open_http(
+                self.name, http=new_http_client, headers=self.headers, auth=self.auth
+            )
         else:
             opener = package.stdio_client(
                 program_words(self.name),

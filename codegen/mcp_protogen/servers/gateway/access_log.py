@@ -43,9 +43,17 @@ class LoggedMount(RemoteMount):
 
     server_name = ""
 
+    def link(self, outer: RequestContext) -> Any:
+        call = _handled.get()
+        if call is None or not _log.isEnabledFor(INFO):
+            return super().link(outer)
+        return self._log_link(call, outer)
+
     @asynccontextmanager
-    async def link(self, outer: RequestContext) -> AsyncGenerator[Link, None]:
-        with _log_request(self.server_name) as entry:
+    async def _log_link(
+        self, call: MethodCall, outer: RequestContext
+    ) -> AsyncGenerator[Link, None]:
+        with _log_request(call, self.server_name) as entry:
             async with super().link(outer) as link:
                 entry["server_revision"] = revision_of(link.connection.server)
                 yield link
@@ -58,12 +66,7 @@ def revision_of(proxy: Any) -> str:
 
 
 @contextmanager
-def _log_request(server: str) -> Generator[dict[str, Any], None, None]:
-    call = _handled.get()
-    entry: dict[str, Any] = {}
-    if call is None or not _log.isEnabledFor(INFO):
-        yield entry
-        return
+def _log_request(call: MethodCall, server: str) -> Generator[dict[str, Any], None, None]:
     start, outcome = monotonic(), None
     entry = _describe(call, server)
     try:

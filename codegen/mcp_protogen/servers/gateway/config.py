@@ -32,6 +32,7 @@ from mcp_protogen.runtime.core.models.validation_errors import problem_of
 from mcp_protogen.runtime.transports.base import Transport
 from mcp_protogen.servers.bridge.http_side import HttpSide
 from mcp_protogen.servers.connect.authorization import AUTH_CHOICES, AUTO, authorization
+from mcp_protogen.servers.connect.direct_client import new_http_client
 from mcp_protogen.servers.connect.named_server import safe_program, safe_url
 from mcp_protogen.servers.connect.protocol import protocol
 from mcp_protogen.servers.gateway.authentication import check_callers
@@ -174,7 +175,7 @@ class _ConfigFile(ConfigSource):
         address = _DEFAULT.sub("", safe_url(raw.address) if raw.address else safe_program(words))
         show = partial(_show_line, server.name)
         try:
-            opener = protocol().connect_config.open_entry(entry, auth, show)
+            opener = protocol().connect_config.open_entry(entry, auth, show, new_http_client)
         except ImportError as error:
             hint = "install it, or install mcp-gen with its extra http"
             self._problems.append(Problem("missing-package", str(error), hint=hint))

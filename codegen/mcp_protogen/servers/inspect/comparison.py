@@ -19,14 +19,6 @@ def comparison_of(server: str, profile: Profile, violations: Iterable[Violation]
 
 def _change(violation: Violation) -> ReportedChange:
     row, fault, rule = SEVERITIES[violation.rule.code], violation.example, violation.rule
-    return ReportedChange(
-        code=rule.code,
-        category=row.category,
-        item=fault.item,
-        message=f"{violation.level}: {fault.message} ({violation.shown_by}; {violation.page})",
-        severity=row.levels(_SERVER),
-        pointer=fault.pointer,
-        before=rule.text,
-        after=fault.got,
-        why=row.why,
-    )
+    message = f"{violation.level}: {fault.message} ({violation.shown_by}; {violation.page})"
+    sides = rule.text, fault.got
+    return row.change(fault.item, row.levels(_SERVER), message, sides, fault.pointer)

@@ -81,7 +81,7 @@ class RawDoor:
         """Send one request, and read its answer; raise `Disconnected` and `RemoteError`."""
         body = encode(step.messages[0]) if step.messages else None
         headers, url = self._fields(step), self._address(step.url)
-        async with self._wire.open(step.method, headers, body, url) as reply:
+        async with await self._wire.open(step.method, headers, body, url) as reply:
             if not reply.streams:
                 await reply.read()
             elif step.messages or step.waits:

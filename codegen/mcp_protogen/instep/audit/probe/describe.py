@@ -31,7 +31,7 @@ def main(job: dict[str, Any], channel: int) -> None:
             catalogue = ModelCatalogue(found.modules)
         document |= {
             "through": through,
-            "name": _name(job["modules"][0]),
+            "name": _name(found.modules[0].__name__),
             "python": platform.python_version(),
             "modules": [module.__name__ for module in found.modules],
             "types": catalogue.types,
@@ -49,8 +49,13 @@ def _name(module: str) -> str:
     top = module.split(".")[0]
     # packages_distributions reads all names of all distributions: half the time of a description.
     named = re.compile(rf"^{re.escape(top)}([/.]|$)", re.MULTILINE)
+    package = sys.modules[top]
+    paths = getattr(package, "__path__", [getattr(package, "__file__", "")])
+    beside = {os.path.dirname(path) for path in paths}
     for found in importlib.metadata.distributions():
-        if any(named.search(found.read_text(file) or "") for file in ("top_level.txt", "RECORD")):
+        # RECORD, which is long, lists what is beside it.
+        files = ("top_level.txt", "RECORD")[: 1 + (str(found.locate_file("")) in beside)]
+        if any(named.search(found.read_text(file) or "") for file in files):
             return f"{found.metadata['Name']} {found.version}"
     try:
         return f"{top} {importlib.metadata.version(top)}"

@@ -31,9 +31,9 @@ from ...core.json import JSONObject, is_object, json_text
 from ...core.losses import LossReport
 from ...core.models.base import Validate, WireModel
 from ...core.options import NO_END, CallOptions
-from ...core.spec import AnyRequest, NotificationSpec, RequestSpec, Role
+from ...core.spec import AnyRequest, CallSpec, NotificationSpec, RequestSpec, Role
 from ...core.subscriptions import LIST_CHANGES, LISTEN, LOG
-from ...messages.codec import Notification, Request, SpecT, TypedCall
+from ...messages.codec import Notification, Request, TypedCall
 from ...messages.envelope import PROGRESS_TOKEN, SUBSCRIPTION_ID, meta_in
 from ...messages.jsonrpc import Call, id_of, make_tuple, write_result
 from ...messages.method_table import MethodTable
@@ -92,6 +92,7 @@ class PassThroughTable(MethodTable):
 
     def __init__(self, known: MethodTable) -> None:
         vars(self).update(vars(known))
+        self._readers = {}
         self.core = known.core
 
     def interpret(self, call: Call, sender: Role) -> TypedCall | RemoteError:
@@ -123,9 +124,10 @@ class PassThroughTable(MethodTable):
             raise InvalidAnswer(f"Invalid result of {spec.method}", [problem])
         return cast(R, _with_objects(result, "capabilities"))
 
-    def _params_text(
-        self, specs: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
-    ) -> bytes | None:
+    def _name_text(self, specs: Mapping[str, Any], spec: CallSpec[Any]) -> bytes:
+        return json_text(spec.method)
+
+    def _params_text(self, spec: CallSpec[Any], params: Any, meta: bytes | None) -> bytes | None:
         if meta is not None or is_object(params):
             return wire_text(spec, params if is_object(params) else {}, meta, "params")
         return None if params is None else json_text(params)

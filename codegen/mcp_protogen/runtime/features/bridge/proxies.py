@@ -353,6 +353,8 @@ class ProxyServerRuntime(ServerRuntime):
         return result.model_copy(update=context.ask(requests, state))
 
     def _make_room(self, most: int) -> None:
+        if len(self._forwarded) < most:
+            return
         waiting = [key for key, forwarded in self._forwarded.items() if forwarded.waits]
         if len(waiting) >= most:
             self._forwarded.pop(waiting[0]).cancel()

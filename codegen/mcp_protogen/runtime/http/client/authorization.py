@@ -3,14 +3,12 @@
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from ...core.errors import RequestId
 from ..headers import PROTOCOL_VERSION
 from ..httpx2 import HttpClient
 from .outgoing import message_of
-
-_VERSION: Final = PROTOCOL_VERSION.encode()
 
 Pause: TypeAlias = Callable[[RequestId | None, bool], object]
 """Called when a request is paused, and again when it goes on; None is one without an id."""
@@ -110,7 +108,7 @@ class AuthorizingClient:
                 reply.status_code,
                 reply.headers.get_list,
                 unsent.content,
-                unsent.headers.get(_VERSION, b"").decode(),
+                unsent.headers.get(PROTOCOL_VERSION.encode(), b"").decode(),
             )
             if not self._authorizer.refuses(exchange):
                 return reply
@@ -135,12 +133,11 @@ class AuthorizingClient:
 
     @contextmanager
     def _pause_timeouts(self, unsent: _Unsent) -> Generator[None, None, None]:
-        id = unsent.id
-        self.pause(id, True)
+        self.pause(unsent.id, True)
         try:
             yield
         finally:
-            self.pause(id, False)
+            self.pause(unsent.id, False)
 
     async def aclose(self) -> None:
         await self._client.aclose()

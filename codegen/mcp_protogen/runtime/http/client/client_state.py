@@ -5,7 +5,6 @@ Messages").
 """
 
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from itertools import count
 from time import monotonic
@@ -103,9 +102,9 @@ class ClientState:
         self.own_requests: Final = count(1)
         self.time_left: Callable[[RequestId], float] = lambda id: 0.0
 
-    def get(self, cursor: Cursor) -> AbstractAsyncContextManager[HttpReply]:
+    async def get(self, cursor: Cursor) -> HttpReply:
         cursor.opens()
         headers = {"accept": fields.EVENTS, **self.protocol.session_headers()}
         if cursor.last_id is not None:
             headers[fields.LAST_EVENT_ID] = cursor.last_id
-        return self.http.open("GET", headers)
+        return await self.http.open("GET", headers)

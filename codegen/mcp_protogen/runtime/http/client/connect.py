@@ -1,7 +1,7 @@
 """Connections to a server by URL."""
 
-from collections.abc import Mapping
-from typing import Final, Unpack, overload
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias, Unpack, overload
 
 from ...client.base import ClientBase
 from ...client.connect import C, Connecting, ConnectOptions, Connector, Newest, RevisionModule
@@ -14,9 +14,11 @@ from .client_state import Reconnection
 from .http_client import URL, HttpWire
 from .transport import HttpTransport
 
+HttpSource: TypeAlias = HttpClient | Callable[[], HttpClient] | None
+
 _USUAL: Final = Reconnection()
 
-# For the connection itself, in seconds. The options set the timeouts of requests.
+# Seconds to connect; the options set the timeouts of requests.
 _CONNECT: Final = 10.0
 _LAST_PORT: Final = 65_535
 
@@ -24,7 +26,7 @@ _LAST_PORT: Final = 65_535
 class HttpSettings(ConnectOptions, total=False):
     """The settings of an HTTP connection, besides its clients; see `ConnectHttp`."""
 
-    http: HttpClient | None
+    http: HttpSource
     headers: Mapping[str, str] | None
     reconnection: Reconnection
     auth: HttpAuthorization | None
@@ -33,7 +35,7 @@ class HttpSettings(ConnectOptions, total=False):
 def open_http(
     url: str,
     *,
-    http: HttpClient | None = None,
+    http: HttpSource = None,
     headers: Mapping[str, str] | None = None,
     limit: int = LARGEST,
     reconnection: Reconnection = _USUAL,
@@ -41,12 +43,12 @@ def open_http(
 ) -> Opener:
     """Return an opener for `connect`, for the server at a URL, of any revision.
 
-    `http` is the client to use, with its authentication, proxies, pool and timeouts; it is not
-    closed, and should have no read timeout, because streams may be silent for long. By default
-    each connection has its own. `headers` go with every request; no request goes to another origin.
-    `limit` is the largest answer or event, in bytes; `reconnection` is for broken streams. `auth`
-    authorizes requests, such as `OAuth`; its errors end requests, and time for a user's login does
-    not count for timeouts.
+    `http` is the client, with its authentication, proxies, pool and timeouts; it should have no
+    read timeout, because streams may be silent for long, and is not closed. A function makes one
+    for each connection, which closes it. `headers` go with every request; no request goes to
+    another origin. `limit` is the largest answer or event, in bytes; `reconnection` is for broken
+    streams. `auth` authorizes requests, such as `OAuth`; its errors end requests, and time for a
+    user's login does not count for timeouts.
 
     Raise `ImportError` if httpx2 is not installed, and `ValueError` for a URL that is not HTTP, an
     invalid header, or an Authorization in both `headers` and `auth`.
@@ -57,9 +59,9 @@ def open_http(
     authorizer = None if auth is None else auth.authorizer(url)
 
     async def open() -> Transport:
-        plain = _client() if http is None else http
+        plain = http() if callable(http) else http or new_client()
         client = plain if authorizer is None else AuthorizingClient(plain, authorizer)
-        wire = HttpWire(client, endpoint, fields, limit, owned=http is None)
+        wire = HttpWire(client, endpoint, fields, limit, owned=plain is not http)
         transport = HttpTransport(wire, reconnection)
         if isinstance(client, AuthorizingClient):
             client.pause = transport.pause
@@ -92,13 +94,12 @@ def _check(headers: Mapping[str, str], auth: HttpAuthorization | None) -> None:
             raise ValueError("the header Authorization is set by auth, and cannot be among headers")
 
 
-def _client() -> HttpClient:
+def new_client() -> Any:
     package = httpx2()
     # Each stream takes a connection, so their number is not limited.
     limits = package.Limits(max_keepalive_connections=20)
     patience = package.Timeout(None, connect=_CONNECT)
-    client: HttpClient = package.AsyncClient(verify=trust(), timeout=patience, limits=limits)
-    return client
+    return package.AsyncClient(verify=trust(), timeout=patience, limits=limits)
 
 
 class ConnectHttp(Connector[Newest]):
@@ -129,7 +130,7 @@ class ConnectHttp(Connector[Newest]):
         url: str,
         /,
         *clients: ClientBase,
-        http: HttpClient | None = None,
+        http: HttpSource = None,
         headers: Mapping[str, str] | None = None,
         reconnection: Reconnection = _USUAL,
         auth: HttpAuthorization | None = None,

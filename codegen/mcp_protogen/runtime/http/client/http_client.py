@@ -6,8 +6,8 @@ reveal messages, session ids or tokens.
 
 from asyncio import sleep
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
-from contextlib import asynccontextmanager, contextmanager
-from typing import Any, Final, TypeAlias
+from contextlib import contextmanager
+from typing import Any, Final, Self, TypeAlias
 
 from ...core.connection_errors import Disconnected, Unsent
 from ...core.errors import RemoteError
@@ -44,7 +44,8 @@ async def parts_of_body(response: Response, label: str) -> AsyncGenerator[bytes,
     Raise `RemoteError`, about `label`, for a body compressed more than once: it may grow a
     thousandfold each time.
     """
-    if "," in response.headers.get("content-encoding", ""):
+    encoding = response.headers.get("content-encoding", "")
+    if "," in encoding:
         raise RemoteError(f"{label}: the body is compressed more than once")
     async for part in response.aiter_bytes():
         yield part
@@ -64,6 +65,12 @@ class HttpReply:
         self.session_id: Final = self.field(fields.SESSION_ID)
         self.body = b""
         self._is_read = False
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._response.aclose()
 
     def field(self, name: str) -> str | None:
         value: str | None = self._response.headers.get(name)
@@ -118,47 +125,38 @@ class HttpWire:
         self, client: HttpClient, url: URL, headers: Mapping[str, str], limit: int, owned: bool
     ) -> None:
         self._client = client
-        self._headers = {name.lower(): value for name, value in headers.items()}
+        self._headers = {name.lower().encode(): text.encode() for name, text in headers.items()}
         self._limit = limit
         self._owned = owned
         self.url: Final = url
         self._named = redact_url(url)
 
-    @asynccontextmanager
     async def open(
         self,
         method: str,
         headers: Mapping[str, str],
         body: bytes | None = None,
         url: URL | None = None,
-    ) -> AsyncGenerator[HttpReply, None]:
-        actual = self.url if url is None else url
-        label = f"{method} {self._named if url is None else redact_url(actual)}"
-        with _disconnecting(label):
-            response = await self._send(method, {**self._headers, **headers}, body, actual)
-        try:
-            yield HttpReply(response, label, self._limit)
-        finally:
-            await response.aclose()
-
-    async def _send(
-        self, method: str, headers: Mapping[str, str], body: bytes | None, url: URL
-    ) -> Response:
+    ) -> HttpReply:
+        """Return the reply; its context closes it."""
+        to = url or self.url
+        label = f"{method} {self._named if url is None else redact_url(to)}"
         # Ids of events may be any text (HTML standard, "Last-Event-ID").
-        encoded = {name.encode(): value.encode() for name, value in headers.items()}
+        encoded = self._headers | {name.encode(): text.encode() for name, text in headers.items()}
         redirects = 0
-        while True:
-            request = self._client.build_request(method, url, headers=encoded, content=body)
-            response = await self._client.send(request, stream=True, follow_redirects=False)
-            follows = response.status_code in _REDIRECTS and redirects < _MOST_REDIRECTS
-            location = response.headers.get("location") if follows else None
-            new_url = None if location is None else self.resolve(location, response.request.url)
-            if new_url is None:
-                # The caller decides about an unfollowed redirect.
-                return response
-            redirects += 1
-            await response.aclose()
-            url = new_url
+        with _disconnecting(label):
+            while True:
+                request = self._client.build_request(method, to, headers=encoded, content=body)
+                response = await self._client.send(request, stream=True, follow_redirects=False)
+                follows = response.status_code in _REDIRECTS and redirects < _MOST_REDIRECTS
+                location = response.headers.get("location") if follows else None
+                new_url = None if location is None else self.resolve(location, to)
+                if new_url is None:
+                    # The caller decides about an unfollowed redirect.
+                    return HttpReply(response, label, self._limit)
+                redirects += 1
+                await response.aclose()
+                to = new_url
 
     def resolve(self, reference: str, base: URL | None = None) -> URL | None:
         """Return a reference as absolute URL; None if it is invalid or of another origin."""
@@ -175,11 +173,12 @@ class HttpWire:
 
 @contextmanager
 def _disconnecting(label: str) -> Generator[None, None, None]:
-    package = httpx2()
     try:
         yield
-    except (package.RequestError, package.InvalidURL) as error:
-        reason = str(error)
-        text = f"{label}: {type(error).__name__}{f': {reason}' if reason else ''}"
+    except Exception as error:
+        package = httpx2()
+        if not isinstance(error, (package.RequestError, package.InvalidURL)):
+            raise
+        text = f"{label}: {type(error).__name__}: {error}".rstrip(": ")
         unsent = (package.ConnectError, package.ConnectTimeout, package.PoolTimeout)
         raise (Unsent if isinstance(error, unsent) else Disconnected)(text) from None

@@ -121,11 +121,10 @@ async def posting(
     state: ClientState, message: Message, headers: Mapping[str, str], url: URL | None = None
 ) -> AsyncGenerator[HttpReply, None]:
     for attempts in count():
-        async with state.http.open("POST", headers, message.body, url) as reply:
+        async with await state.http.open("POST", headers, message.body, url) as reply:
             delay = None if reply.succeeded else await _delay_of(state, message, reply, attempts)
             # The transport's own requests have text ids.
-            timed = isinstance(message.id, int)
-            seconds = state.time_left(message.id) if timed else _LONGEST_DELAY
+            seconds = state.time_left(message.id) if isinstance(message.id, int) else _LONGEST_DELAY
             if delay is None or delay >= seconds:
                 yield reply
                 return
@@ -266,7 +265,7 @@ class PostedRequest:
 
     async def _continue(self, cursor: Cursor) -> bool:
         try:
-            async with self._state.get(cursor) as reply:
+            async with await self._state.get(cursor) as reply:
                 if reply.streams:
                     return await self._read(reply, cursor)
                 if reply.status < 500:

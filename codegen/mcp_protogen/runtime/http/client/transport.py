@@ -158,7 +158,7 @@ class RenewableSession:
                 self._state.inbox.put(data)
 
         try:
-            async with self._state.get(cursor) as reply:
+            async with await self._state.get(cursor) as reply:
                 self.stream = (self.stream or object()) if reply.streams else None
                 self._known.set()
                 if reply.streams:
@@ -179,7 +179,7 @@ class RenewableSession:
             return
         opening = self._state.http.open("DELETE", protocol.session_headers())
         try:
-            async with asyncio.timeout(_FAREWELL), opening as reply:
+            async with asyncio.timeout(_FAREWELL), await opening as reply:
                 # The server may refuse, or not know the session.
                 self._state.log.info("the session was ended: HTTP %d", reply.status)
         except Exception as error:
@@ -228,7 +228,7 @@ class LegacySseTransport:
             self._endpoint.set_exception(end)
 
     async def _listen(self) -> None:
-        async with self._state.http.open("GET", {"accept": fields.EVENTS}) as reply:
+        async with await self._state.http.open("GET", {"accept": fields.EVENTS}) as reply:
             if not reply.succeeded:
                 raise http_error("GET", reply)
             if not reply.streams:

@@ -298,27 +298,29 @@ class HttpApp:
             running = self._running_here
         if running.state.closing:
             raise HttpRefusal.for_now(SHUTTING_DOWN)
-        handle = self._handler(exchange, running)
-        # A verifier may need the lifespans; shutdown may begin meanwhile.
-        if self.http.authentication is not None and not self._is_open(exchange):
-            check = self.http.authentication.authenticate
-            exchange.set_principal(await check(exchange, self.http.path))
-        if running.state.closing:
-            raise HttpRefusal.for_now(SHUTTING_DOWN)
-        await handle(exchange)
-
-    def _handler(self, exchange: HttpExchange, running: "Running") -> "_Handler":
         handlers = running.paths.get(exchange.path) or running.paths.get(exchange.other_path)
-        if handlers is None:
-            return self._route(exchange, running.state)
-        is_stateless = exchange.version in running.state.offer.stateless
-        if is_stateless and handlers is running.endpoint:
+        if handlers is running.endpoint and exchange.version in running.state.offer.stateless:
             # Only handshake revisions have streams and sessions.
             handlers = running.posts
-        handle = handlers.get(exchange.scope["method"])
-        return self._other_method(exchange, handlers) if handle is None else handle
+        handle = None if handlers is None else handlers.get(exchange.scope["method"])
+        if handle is None:
+            handle = self._other_handler(exchange, handlers, running.state)
+        if self.http.authentication is not None and not self._is_open(exchange):
+            # A verifier may need the lifespans; shutdown may begin meanwhile.
+            check = self.http.authentication.authenticate
+            exchange.set_principal(await check(exchange, self.http.path))
+            if running.state.closing:
+                raise HttpRefusal.for_now(SHUTTING_DOWN)
+        try:
+            await handle(exchange)
+        finally:
+            running.state.end_request(exchange)
 
-    def _route(self, exchange: HttpExchange, state: HttpState) -> "_Handler":
+    def _other_handler(
+        self, exchange: HttpExchange, methods: Iterable[str] | None, state: HttpState
+    ) -> "_Handler":
+        if methods is not None:
+            return self._other_method(exchange, methods)
         route = self._routes.find(exchange.path, exchange.scope["method"])
         if route is None:
             methods = self._routes.methods(exchange.path)
@@ -443,16 +445,13 @@ class Running:
     async def _post(self, exchange: HttpExchange) -> None:
         get = exchange.fields.get
         check_post(get(b"accept"), get(b"content-type", b""))
-        bodies, offer = self.state.bodies, self.state.offer
-        try:
-            message = single_message(await bodies.read(exchange), self._log)
-            if offer.stateless and _is_stateless(exchange.version, message, offer):
-                await self._post_stateless(exchange, message)
-            else:
-                await self._stateful.post(exchange, message)
-        finally:
-            if exchange.taken:
-                bodies.release(exchange)
+        await self.state.bodies.read(exchange)
+        message, exchange.body = single_message(exchange.body, self._log), b""
+        offer = self.state.offer
+        if offer.stateless and _is_stateless(exchange.version, message, offer):
+            await self._post_stateless(exchange, message)
+        else:
+            await self._stateful.post(exchange, message)
 
 
 def _is_stateless(version: str | None, message: Parsed | Batch, offer: Offer) -> bool:

@@ -30,7 +30,6 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 Field: TypeAlias = tuple[bytes, bytes]
 
 _VERSION: Final = headers.PROTOCOL_VERSION.encode()
-_SESSION: Final = headers.SESSION_ID.encode()
 _JSON: Final[Field] = (b"content-type", headers.JSON.encode())
 _MOST_FIELDS: Final = 200
 
@@ -135,12 +134,14 @@ class HttpExchange:
     """The path below the application's mount."""
     fields: dict[bytes, bytes] = field(init=False)
     version: str | None = field(init=False)
-    session_id: str | None = field(init=False)
     principal: Principal | None = None
     principal_id: str | None = None
     needed: frozenset[str] = NO_SCOPES
+    counted_in: Quota | None = None
+    """The quota in which it has a place, until `HttpState.end_request`."""
     taken: int = 0
     """The bytes counted by `Bodies`."""
+    body: bytes = b""
     received: int = 0
     """The bytes of its body before the last piece."""
     latest: float | None = None
@@ -160,7 +161,7 @@ class HttpExchange:
         fields = self.fields = dict(headers)
         if len(fields) != len(headers):
             fields = self.fields = _join_fields(headers)
-        self.version, self.session_id = self.field(_VERSION), self.field(_SESSION)
+        self.version = self.field(_VERSION)
         if len(headers) > _MOST_FIELDS or len(b"".join(fields.values())) > max_headers:
             raise HttpRefusal(431, "The header of the request is too large")
 
@@ -208,9 +209,11 @@ class HttpExchange:
 
     def respond(self, status: int, body: bytes = b"", fields: Iterable[Field] = ()) -> Work:
         """Return the sending of a whole response; its body is JSON."""
-        # RFC 9110, section 8.6: 204 has no length.
-        length = [] if status == 204 else [(LENGTH, b"%d" % len(body))]
-        headers = [*length, _JSON, *fields] if body else [*length, *fields]
+        headers = [*fields]
+        if body:
+            headers.append(_JSON)
+        if status != 204:  # RFC 9110, section 8.6: without a length.
+            headers.append((LENGTH, b"%d" % len(body)))
         return self.send(
             {"type": "http.response.start", "status": status, "headers": headers},
             {"type": "http.response.body", "body": body},
@@ -307,6 +310,16 @@ class _Incoming(TimeLimit):
         self.exchange.refusal = refusal
         self._timer.end(self)
 
+    def timeout_error(self) -> Exception:
+        reason = "The body of the request did not arrive in time"
+        return self.exchange.refusal or HttpRefusal(408, reason)
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        super().__exit__(kind, error, trace)
+        # Middleware may return a piece although its wait was cancelled.
+        if kind is None and self.exchange.refusal is not None:
+            raise self.exchange.refusal
+
 
 class Bodies:
     """The reader of bodies; a quota of bytes limits their memory.
@@ -322,28 +335,20 @@ class Bodies:
         self.quota: Final = quota
         """The bytes of counted bodies, until `release`."""
 
-    async def read(self, exchange: HttpExchange) -> bytes:
-        """Return a body; raise `HttpRefusal` if it is too large, slow or cut off, or `NoRoom`."""
+    def read(self, exchange: HttpExchange) -> Awaitable[None]:
+        """Read a body; raise `HttpRefusal` if it is too large, slow or cut off, or `NoRoom`."""
         expected = length_of(exchange.fields.get(LENGTH, b"0"), self._largest)
         self._take(exchange, expected)
-        limit = _Incoming, self._timer, exchange, expected or self._largest
-        try:
-            body = await from_first_wait(self._read(exchange), *limit)
-            # Middleware may return a piece although its wait was cancelled.
-            if exchange.refusal is None:
-                return body
-        except TimeoutError:
-            pass
-        late = "The body of the request did not arrive in time"
-        raise exchange.refusal or HttpRefusal(408, late)
+        expected = expected or self._largest
+        return from_first_wait(self._read(exchange), _Incoming, self._timer, exchange, expected)
 
-    async def _read(self, exchange: HttpExchange) -> bytes:
+    async def _read(self, exchange: HttpExchange) -> None:
         message = await exchange.receive()
         body = _piece(message, self._largest)
         if message.get("more_body"):
             body = await self._read_rest(exchange, body)
         self._take(exchange, len(body))
-        return body
+        exchange.body = body
 
     async def _read_rest(self, exchange: HttpExchange, first: bytes) -> bytes:
         # One object per piece could take far more: pieces may be one byte.

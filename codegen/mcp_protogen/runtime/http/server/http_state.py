@@ -7,7 +7,6 @@ errors; then it closes all sessions, and completes open responses.
 from asyncio import Task, gather, timeout
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -75,6 +74,22 @@ class HttpState(HttpServers):
         """Call `on_gone` if the client leaves during the block, or soon after."""
         return LateTask(self._watching, partial(exchange.watch, on_gone))
 
+    def take_place(self, quota: Quota, exchange: HttpExchange) -> None:
+        """Count a request in a quota until its end; raise `NoRoom` without a free place."""
+        owner = exchange.principal_id
+        quota.require(owner)
+        quota.take(owner)
+        exchange.counted_in = quota
+
+    def end_request(self, exchange: HttpExchange) -> None:
+        """Release the place and the body of a request."""
+        if exchange.taken:
+            self.bodies.release(exchange)
+        if exchange.counted_in is not None:
+            exchange.counted_in.take(exchange.principal_id, -1)
+            if self.closing:
+                self.ended.notify_all()
+
     def count_until_done(self, exchange: HttpExchange, handlers: Collection[Task[None]]) -> None:
         """Count a request and its body until all its handlers have ended."""
         self.requests.take(exchange.principal_id)
@@ -113,25 +128,3 @@ class HttpState(HttpServers):
         await self.keep_alive.drain(self.options.drain)
         await self.sessions.disconnect()
         await self.tasks.cancel()
-
-
-# A generator would take three times as long per request.
-@dataclass(eq=False, slots=True)
-class RequestPlace:
-    """A place in a quota during a block; raise `NoRoom` if it needs a free one."""
-
-    _state: HttpState
-    _quota: Quota
-    _exchange: HttpExchange
-    _needs_room: bool = True
-
-    def __enter__(self) -> None:
-        owner = self._exchange.principal_id
-        if self._needs_room:
-            self._quota.require(owner)
-        self._quota.take(owner)
-
-    def __exit__(self, *_: object) -> None:
-        self._quota.take(self._exchange.principal_id, -1)
-        if self._state.closing:
-            self._state.ended.notify_all()

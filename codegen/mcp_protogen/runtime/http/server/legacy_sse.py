@@ -22,7 +22,7 @@ from .. import headers
 from ..sse import write_event
 from .asgi import HttpExchange, HttpRefusal, check_accept, check_json
 from .event_stream import EventResponse
-from .http_state import HttpState, RequestPlace, calls_in
+from .http_state import HttpState, calls_in
 from .sessions.registry import new_id
 
 _BEFORE: Final = (server_negotiation.INITIALIZE, INITIALIZED, "ping")
@@ -41,11 +41,8 @@ class LegacySse:
     async def open(self, exchange: HttpExchange) -> None:
         """Serve one client until it closes its stream; raise `HttpRefusal`."""
         check_accept(exchange.fields.get(b"accept"), headers.EVENTS)
-        with RequestPlace(self._state, self._state.streams, exchange):
-            await self._serve(exchange)
-
-    async def _serve(self, exchange: HttpExchange) -> None:
         state = self._state
+        state.take_place(state.streams, exchange)
         views = state.handshake_views()
         response = EventResponse(exchange, state.keep_alive)
         id, principal = new_id(), exchange.principal
@@ -68,23 +65,17 @@ class LegacySse:
         transport = self._transports.get(id)
         if transport is None or id_of(transport.principal) != exchange.principal_id:
             raise HttpRefusal(404, "Unknown session: open a stream first")
-        bodies = self._state.bodies
-        try:
-            body = await bodies.read(exchange)
-            await self._check_scopes(transport, body, exchange)
-            transport.take(body)
-        finally:
-            bodies.release(exchange)
+        await self._state.bodies.read(exchange)
+        await self._check_scopes(transport, exchange)
+        transport.take(exchange.body)
         await exchange.respond(202)
 
-    async def _check_scopes(
-        self, transport: "_SseTransport", body: bytes, exchange: HttpExchange
-    ) -> None:
+    async def _check_scopes(self, transport: "_SseTransport", exchange: HttpExchange) -> None:
         transport.set_principal(exchange.principal)
         scopes, connection = self._state.scopes, transport.handshaken
         if connection is not None and not scopes.asks(connection):
             return
-        calls = calls_in(read_messages(body), self._state.options.max_waiting)
+        calls = calls_in(read_messages(exchange.body), self._state.options.max_waiting)
         if connection is None:
             # Items are known only after the handshake.
             wants = any(server.__mcp_runtime__.wants_scopes for server in transport.servers)

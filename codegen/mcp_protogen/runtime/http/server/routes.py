@@ -28,7 +28,7 @@ from .asgi import (
     length_of,
     too_large,
 )
-from .http_state import HttpState, RequestPlace
+from .http_state import HttpState
 
 _log: Final = getLogger(__name__)
 
@@ -38,9 +38,9 @@ _METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 class RouteRequest(HttpRequest):
     """The request of a route, with its body."""
 
-    def __init__(self, exchange: HttpExchange, body: bytes, server: Any) -> None:
+    def __init__(self, exchange: HttpExchange, server: Any) -> None:
         super().__init__(exchange.scope, exchange.path, exchange.principal)
-        self.body: Final = body
+        self.body: Final = exchange.body
         self._server = server
 
     def json(self) -> Any:
@@ -163,19 +163,13 @@ class Route:
             receive = _limit_body(exchange, state.http.max_body)
             await _run(app, exchange, {**exchange.scope, "root_path": root}, receive)
             return
-        try:
-            body = await state.bodies.read(exchange)
-            # Only now, so that slow clients take no room.
-            with RequestPlace(state, state.requests, exchange):
-                await self._answer(state, exchange, body)
-        finally:
-            state.bodies.release(exchange)
-
-    async def _answer(self, state: HttpState, exchange: HttpExchange, body: bytes) -> None:
+        await state.bodies.read(exchange)
+        # Only now, so that slow clients take no room.
+        state.take_place(state.requests, exchange)
         shared = state.shared_servers
         server = self.server or (shared[-1] if shared else None)
         try:
-            result = await _call_function(self.endpoint, RouteRequest(exchange, body, server))
+            result = await _call_function(self.endpoint, RouteRequest(exchange, server))
             if callable(result):
                 response: Any = result
                 await _run(response, exchange, exchange.scope, exchange.receive)

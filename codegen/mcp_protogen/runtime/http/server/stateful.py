@@ -3,7 +3,6 @@
 2025-03-26 to 2025-11-25, basic/transports, "Streamable HTTP".
 """
 
-from contextlib import nullcontext
 from functools import cached_property
 from typing import Final
 
@@ -11,13 +10,14 @@ from ...connection import CANCELLED
 from ...core.errors import InvalidRequest
 from ...messages.jsonrpc import Call, Parsed
 from ...messages.reading import Batch
+from ...rpc.jobs import Work
 from ...rules import server_negotiation
 from ...server.connection import ServerConnection
 from ...storage.engine import EngineUnavailable
 from .. import headers
 from .asgi import Field, HttpExchange, HttpRefusal, check_accept
 from .event_stream import EventResponse
-from .http_state import HttpState, RequestPlace, calls_in
+from .http_state import HttpState, calls_in
 from .response import HttpResponse, single_request
 from .sessions.registry import CHOICES, HttpSession, NewSession, new_id
 from .sessions.streams import NO_SESSION
@@ -36,7 +36,7 @@ class StatefulHttp:
         call = message if isinstance(message, Call) and message.id is not None else None
         initialize = call if call and call.method == server_negotiation.INITIALIZE else None
         has_sessions = self._state.http.sessions
-        if initialize and not (has_sessions and exchange.session_id is not None):
+        if initialize and not (has_sessions and _SESSION in exchange.fields):
             await self._begin(exchange, initialize)
             return
         if not has_sessions:
@@ -63,10 +63,7 @@ class StatefulHttp:
         """
         check_accept(exchange.fields.get(b"accept"), headers.EVENTS)
         session = await self._session(exchange)
-        with RequestPlace(self._state, self._state.streams, exchange):
-            await self._stream(exchange, session)
-
-    async def _stream(self, exchange: HttpExchange, session: HttpSession) -> None:
+        self._state.take_place(self._state.streams, exchange)
         response = EventResponse(exchange, self._state.keep_alive)
         session.under_way += 1
         try:
@@ -103,7 +100,7 @@ class StatefulHttp:
         await exchange.respond(200, answer or b"", fields)
 
     async def _session(self, exchange: HttpExchange) -> HttpSession:
-        id, sessions = exchange.session_id, self._state.sessions
+        id, sessions = exchange.field(_SESSION), self._state.sessions
         if id is None:
             raise HttpRefusal(400, "Mcp-Session-Id is missing: send initialize first")
         session: HttpSession | None = sessions.get(id) or await sessions.open(id)
@@ -145,20 +142,19 @@ class StatefulHttp:
         with single_request(exchange, state, bound_server) as (connection, response):
             await self._work(message, connection, response)
 
-    async def _work(
+    def _work(
         self, message: Parsed | Batch, connection: ServerConnection, response: HttpResponse
-    ) -> None:
+    ) -> Work:
         state, exchange, endpoint = self._state, response.exchange, connection.endpoint
         if not isinstance(message, Call) or message.id is None:
-            await self._take_in(message, connection, response)
-            return
-        with RequestPlace(state, state.requests, exchange):
-            if endpoint.jobs.busy:
-                raise HttpRefusal.for_now(_BUSY)
-            check = None
-            if state.scopes.asks(connection):
-                check = state.scopes.check(connection, [message], exchange, response)
-            await response.serve(endpoint.attend(message, response, check))
+            return self._take_in(message, connection, response)
+        state.take_place(state.requests, exchange)
+        if endpoint.jobs.busy:
+            raise HttpRefusal.for_now(_BUSY)
+        check = None
+        if state.scopes.asks(connection):
+            check = state.scopes.check(connection, [message], exchange, response)
+        return response.serve(endpoint.attend(message, response, check))
 
     async def _take_in(
         self, message: Parsed | Batch, connection: ServerConnection, response: HttpResponse
@@ -170,19 +166,17 @@ class StatefulHttp:
         # Answers and cancellations need no room: others wait for them.
         own_name = endpoint.connection.table.own_name
         methods = [own_name(call.method) for call in calls if call.method != CANCELLED]
-        needs_room = asks or not connection.handlers.keys().isdisjoint(methods)
-        checks_scopes = state.scopes.asks(connection)
-        place = RequestPlace(state, state.requests, exchange, needs_room)
-        with place if needs_room or checks_scopes else nullcontext():
-            if asks and endpoint.jobs.busy:
-                raise HttpRefusal.for_now(_BUSY)
-            if checks_scopes:
-                await state.scopes.check(connection, calls, exchange, response)
-            # This may ask the engine before anything is handled.
-            session = response.session
-            if session is not None and await state.sessions.share(session, message):
-                await exchange.respond(202)
-            elif asks:
-                await response.serve(response.attend(endpoint, message))
-            else:
-                await response.accept(endpoint, message)
+        if asks or not connection.handlers.keys().isdisjoint(methods):
+            state.take_place(state.requests, exchange)
+        if asks and endpoint.jobs.busy:
+            raise HttpRefusal.for_now(_BUSY)
+        if state.scopes.asks(connection):
+            await state.scopes.check(connection, calls, exchange, response)
+        # This may ask the engine before anything is handled.
+        session = response.session
+        if session is not None and await state.sessions.share(session, message):
+            await exchange.respond(202)
+        elif asks:
+            await response.serve(response.attend(endpoint, message))
+        else:
+            await response.accept(endpoint, message)

@@ -25,7 +25,7 @@ from ...rules import server_negotiation
 from ...server.connection import BoundServer, ServerConnection, ServerState
 from ..headers import HttpFacts, decode_value, facts_of, is_ours
 from .asgi import HttpExchange, HttpRefusal, fields_of
-from .http_state import HttpState, RequestPlace
+from .http_state import HttpState
 from .param_header_check import mismatch
 from .response import HttpResponse, single_request
 
@@ -70,8 +70,8 @@ class StatelessHttp:
         if message.method == LISTEN:
             await self._listen(connection.bound_server, exchange, message)
             return
-        with RequestPlace(self._state, self._state.requests, exchange):
-            await self._answer(connection, message, HttpResponse(exchange, self._state, facts))
+        self._state.take_place(self._state.requests, exchange)
+        await self._answer(connection, message, HttpResponse(exchange, self._state, facts))
 
     def _answer(self, connection: ServerConnection, call: Call, response: HttpResponse) -> Work:
         endpoint = connection.endpoint
@@ -190,15 +190,14 @@ class StatelessHttp:
 
     async def _listen(self, bound_server: BoundServer, exchange: HttpExchange, call: Call) -> None:
         state = self._state
-        with RequestPlace(state, state.streams, exchange):
-            # The request lasts long, so its message has its own limit.
-            problems = state.options.of_stream.problems("", {"the message": call.message})
-            if problems:
-                raise HttpRefusal(413, problems[0].message, id=call.id)
-            state.bodies.release(exchange)
-            state.listening += 1
-            try:
-                with single_request(exchange, state, bound_server) as (own, response):
-                    await self._answer(own, call, response)
-            finally:
-                state.listening -= 1
+        state.take_place(state.streams, exchange)
+        # The request lasts long, so its message has its own limit.
+        if problems := state.options.of_stream.problems("", {"the message": call.message}):
+            raise HttpRefusal(413, problems[0].message, id=call.id)
+        state.bodies.release(exchange)
+        state.listening += 1
+        try:
+            with single_request(exchange, state, bound_server) as (own, response):
+                await self._answer(own, call, response)
+        finally:
+            state.listening -= 1

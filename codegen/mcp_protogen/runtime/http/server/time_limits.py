@@ -2,11 +2,12 @@
 
 from asyncio import CancelledError, Task, TimerHandle, create_task, current_task, get_running_loop
 from collections.abc import Callable, Coroutine, Generator
+from contextlib import suppress
 from contextvars import Context
 from types import coroutine
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
-T = TypeVar("T")
+_END: Final = object()
 
 
 class SharedTimer:
@@ -71,7 +72,10 @@ class TimeLimit:
             and self._task.uncancel() <= self._cancelling
             and kind is CancelledError
         ):
-            raise TimeoutError from error
+            raise self.timeout_error() from error
+
+    def timeout_error(self) -> Exception:
+        return TimeoutError()
 
 
 class LateTask:
@@ -96,13 +100,15 @@ class LateTask:
 
 @coroutine
 def from_first_wait(
-    work: Coroutine[Any, Any, T], block: Callable[..., Any], *args: Any
-) -> Generator[Any, Any, T]:
+    work: Coroutine[Any, Any, None], block: Callable[..., Any], *args: Any
+) -> Generator[Any, Any, None]:
     """Await work, and enter `block(*args)` only when it first waits: most work never does."""
     steps = work.__await__()
+    waited_for = next(steps, _END)
+    if waited_for is _END:
+        return
     try:
-        waited_for = next(steps)
-        with block(*args):
+        with block(*args), suppress(StopIteration):
             while True:
                 try:
                     given = yield waited_for
@@ -110,8 +116,5 @@ def from_first_wait(
                     waited_for = steps.throw(error)
                 else:
                     waited_for = steps.send(given)
-    except StopIteration as end:
-        result: T = end.value
-        return result
     finally:
         work.close()

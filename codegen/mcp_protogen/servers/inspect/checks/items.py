@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final
 
-from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.jsonvalue import is_array, is_deeper, is_object
 from mcp_protogen.pipeline.derive.value_paths import untyped_path
 from mcp_protogen.runtime.core.json_pointers import ABSENT, pointer_along
 from mcp_protogen.runtime.core.models.base import member_at
@@ -76,7 +76,7 @@ def schema_mistake(schema: dict[str, Any]) -> str:
     from jsonschema import Draft202012Validator
     from jsonschema.validators import validator_for
 
-    if _depth(schema) > _DEEP:
+    if is_deeper(schema, _DEEP):
         return f"nested more than {_DEEP} levels deep"
     try:
         dialect = validator_for(schema, default=Draft202012Validator)
@@ -89,16 +89,6 @@ def schema_mistake(schema: dict[str, Any]) -> str:
         return ""
     place = "/".join(map(str, found[0].absolute_path))
     return f"{place or 'the schema'}: {found[0].message:.120}"
-
-
-def _depth(value: Any) -> int:
-    level, depth = [value], 0
-    while level and depth <= _DEEP:
-        inner: list[Any] = []
-        for item in level:
-            inner += item.values() if is_object(item) else item if is_array(item) else ()
-        level, depth = inner, depth + 1
-    return depth
 
 
 def results(transcript: Transcript) -> Iterator[Fault]:

@@ -1,0 +1,55 @@
+"""Gateways as processes, before servers as processes."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final, Literal, TypeAlias
+
+from support.gateway.gateways import GATEWAY, write_config
+from support.json_types import JsonObject
+from support.peers.http_peers import serve_command
+from support.peers.places import Command
+from support.sessions.talking import pkg
+from support.toolkit.mounting import revision_of
+
+Form: TypeAlias = Literal["stdio", "http", "sse"]
+FORMS: Final[tuple[Form, ...]] = ("stdio", "http", "sse")
+"""The transports on both sides of the gateway; HTTP+SSE is on that of servers only."""
+
+QUESTIONS: Final = ("elicitation", "sampling", "roots")
+
+
+@asynccontextmanager
+async def gateway_before(
+    form: Form, questions: Sequence[str] = QUESTIONS, /, **servers: Command
+) -> AsyncGenerator[str | Command, None]:
+    """Run servers and a gateway before them; yield its URL, or its command over stdio."""
+    async with AsyncExitStack() as stack:
+        found: dict[str, JsonObject] = {}
+        for name, command in servers.items():
+            if form == "stdio":
+                first, *others = map(str, command)
+                found[name] = {"command": first, "args": others}
+            else:
+                served = await stack.enter_async_context(serve_command(*command))
+                path = "sse" if form == "sse" else "mcp"
+                found[name] = {"url": f"http://127.0.0.1:{served.port}/{path}"}
+            found[name]["x-gateway"] = {"questions": [*questions]}
+        folder = stack.enter_context(TemporaryDirectory(prefix="gateway-"))
+        config = write_config(Path(folder), found)
+        if form == "stdio":
+            yield *GATEWAY, config
+            return
+        gateway = serve_command(*GATEWAY, config, "--http", "PORT")
+        yield f"http://127.0.0.1:{(await stack.enter_async_context(gateway)).port}/mcp"
+
+
+def connect_at(address: str | Command, client: Any) -> Any:
+    """Connect a client, in its own revision alone."""
+    opener = (
+        pkg.open_http(address)
+        if isinstance(address, str)
+        else pkg.stdio_client(address, inherit=True, stderr=str)
+    )
+    return pkg.connect(opener, client, revisions=(revision_of(client),))
