@@ -69,11 +69,12 @@ TINY: Final[dict[str, Json]] = {
 }
 _LAYERS: Final[tuple[tuple[Layer, ...], ...]] = (LAYERS, *((layer,) for layer in LAYERS))
 LAYOUTS_OF_LAYERS: Final = tuple(product(LAYOUTS, _LAYERS))
+FEW: Final = 4
 
 
 def make_packages(target: str, definitions: Json) -> Iterator[tuple[str, Package]]:
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": definitions}
-    for layout, layers in LAYOUTS_OF_LAYERS:
+    for layout, layers in tables.some(LAYOUTS_OF_LAYERS, FEW, f"{[*definitions]} as {target}"):
         options = TargetOptions(target, layers, layout)
         name = f"{layout}_{'_'.join(layers)}"
         yield name, generate(GenerationOptions(("x",), {"x": schema_file(schema)}, target=options))
