@@ -1,7 +1,6 @@
 """The commands of `mcp-gen`, by the sections of its help; each is imported on demand."""
 
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from typing import Annotated, Any, Final
 
 import typer
@@ -16,22 +15,128 @@ _Declared = Callable[..., None] | typer.Typer
 _DEFAULT_COMMAND: Final = "generate"
 _TOP_LEVEL_OPTIONS: Final = frozenset({"--", "--help", "-h", "--version"})
 _COMPLETION_OPTIONS: Final = ("--install-completion", "--show-completion")
-_SECTIONS: Final[Mapping[str, Sequence[str]]] = {
-    "Generate and keep": ("generate", "sync", "revisions", "extensions", "templates", "explain"),
-    "Your servers": ("new", "inspect"),
-    "Servers of others": ("list", "call", "read", "prompt", "client", "bridge", "gateway"),
-    "The specification": ("diff", "update", "schema", "vectors", "audit"),
+
+
+def _load_package_command(name: str) -> _Declared | None:
+    match name:
+        case "generate":
+            from mcp_protogen.cli.generate import generate
+
+            return generate
+        case "sync":
+            from mcp_protogen.cli.sync import sync
+
+            return sync
+        case "revisions":
+            from mcp_protogen.cli.catalogues import revisions
+
+            return revisions
+        case "extensions":
+            from mcp_protogen.cli.catalogues import extensions
+
+            return extensions
+        case "templates":
+            from mcp_protogen.cli.templates import templates_app
+
+            return templates_app
+        case "explain":
+            from mcp_protogen.cli.explain import explain
+
+            return explain
+        case _:
+            return None
+
+
+def _load_own_server_command(name: str) -> _Declared | None:
+    match name:
+        case "new":
+            from mcp_protogen.cli.new import new
+
+            return new
+        case "inspect":
+            from mcp_protogen.cli.inspect import inspect_server
+
+            return inspect_server
+        case _:
+            return None
+
+
+def _load_client_command(name: str) -> _Declared | None:
+    match name:
+        case "list":
+            from mcp_protogen.cli.list import list_server
+
+            return list_server
+        case "call":
+            from mcp_protogen.cli.call import call
+
+            return call
+        case "read":
+            from mcp_protogen.cli.read import read
+
+            return read
+        case "prompt":
+            from mcp_protogen.cli.prompt import prompt
+
+            return prompt
+        case "client":
+            from mcp_protogen.cli.client import client
+
+            return client
+        case "bridge":
+            from mcp_protogen.cli.bridge import bridge
+
+            return bridge
+        case "gateway":
+            from mcp_protogen.cli.gateway import gateway
+
+            return gateway
+        case _:
+            return None
+
+
+def _load_specification_command(name: str) -> _Declared | None:
+    match name:
+        case "diff":
+            from mcp_protogen.cli.diff import diff
+
+            return diff
+        case "update":
+            from mcp_protogen.cli.update import update
+
+            return update
+        case "schema":
+            from mcp_protogen.cli.schema import schema_app
+
+            return schema_app
+        case "vectors":
+            from mcp_protogen.cli.vectors import vectors
+
+            return vectors
+        case "audit":
+            from mcp_protogen.cli.audit import audit
+
+            return audit
+        case _:
+            return None
+
+
+_SECTIONS: Final[Mapping[str, tuple[Sequence[str], Callable[[str], _Declared | None]]]] = {
+    "Generate and keep": (
+        ("generate", "sync", "revisions", "extensions", "templates", "explain"),
+        _load_package_command,
+    ),
+    "Your servers": (("new", "inspect"), _load_own_server_command),
+    "Servers of others": (
+        ("list", "call", "read", "prompt", "client", "bridge", "gateway"),
+        _load_client_command,
+    ),
+    "The specification": (
+        ("diff", "update", "schema", "vectors", "audit"),
+        _load_specification_command,
+    ),
 }
-"""The commands of each section of the help."""
-_DECLARATIONS: Final[Mapping[str, tuple[str, str]]] = {
-    "extensions": ("catalogues", "extensions"),
-    "inspect": ("inspect", "inspect_server"),
-    "list": ("list", "list_server"),
-    "revisions": ("catalogues", "revisions"),
-    "schema": ("schema", "schema_app"),
-    "templates": ("templates", "templates_app"),
-}
-"""The module and the name of a declaration, where these are not both the name of the command."""
+"""The commands of each section of the help, and the function that imports one of them."""
 
 
 class _Commands(CliGroup):
@@ -43,7 +148,7 @@ class _Commands(CliGroup):
 
     def sections(self, ctx: Any) -> Mapping[str, Sequence[str]]:
         """Return the names of the commands by the headings of the help."""
-        return _SECTIONS
+        return {heading: names for heading, (names, _) in _SECTIONS.items()}
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command; None if it is unknown."""
@@ -100,16 +205,12 @@ def mcp_gen(
 
 def command_names() -> list[str]:
     """Return the names of all commands, in the order of the help."""
-    return [name for names in _SECTIONS.values() for name in names]
+    return [name for names, _ in _SECTIONS.values() for name in names]
 
 
 def load_declaration(name: str) -> _Declared | None:
     """Import the function or group that declares a command; return None if it is unknown."""
-    if name not in command_names():
-        return None
-    module, declaration = _DECLARATIONS.get(name, (name, name))
-    declared: _Declared = getattr(import_module(f"mcp_protogen.cli.{module}"), declaration)
-    return declared
+    return next((load(name) for names, load in _SECTIONS.values() if name in names), None)
 
 
 def _build_command(name: str, declared: _Declared) -> Any:
