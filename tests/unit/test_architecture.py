@@ -138,6 +138,13 @@ def test_runtime_imports_by_name_in_three_functions() -> None:
     assert found == IMPORTS_BY_NAME.keys()
 
 
+def test_commands_import_nothing_by_name() -> None:
+    commands = [module for module in OURS if module.startswith("mcp_protogen.cli.")]
+    assert commands
+    found = [module for module in commands if [*importers(trees()[OURS[module]])]]
+    assert found == []
+
+
 def test_exception_is_made_where_it_is_raised() -> None:
     # An exception that is raised repeatedly keeps the frames of each time.
     for module in RUNS:
