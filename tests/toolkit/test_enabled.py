@@ -5,15 +5,28 @@ from itertools import product
 from typing import Any, cast
 
 import pytest
-from support.http.serving import run_app
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import whose
 from support.tables import case
 from support.toolkit.kits import Toolkit, mcp, pkg, prompt, resource, tool
-from support.toolkit.mounting import Hearing, app, in_memory, names_of, text_of
+from support.toolkit.mounting import (
+    Hearing,
+    app,
+    in_memory,
+    names_of,
+    over_http,
+    serving_over_http,
+    text_of,
+)
 
 NAMES = {"tools": "reset", "prompts": "plan", "resources": "log://all", "templates": "log://{day}"}
-TOKENS = {"a" * 16: pkg.Principal("admin"), "b" * 16: pkg.Principal("ben")}
+TOKENS = {name * 6: pkg.Principal(name) for name in ("admin", "ben")}
+KNOWN = pkg.HttpOptions(authentication=pkg.Authentication(verify=pkg.static_tokens(TOKENS)))
+
+
+def of(name: str) -> Any:
+    """Return the header fields that identify a principal."""
+    return {"authorization": f"Bearer {name * 6}"}
 
 
 def shop(revision: str = OLD, **options: Any) -> Any:
@@ -95,33 +108,19 @@ async def test_a_function_says_for_whom_something_is_there() -> None:
     def is_admin(session: Any) -> bool:
         return whose(session) == "admin"
 
-    verify = pkg.static_tokens(TOKENS)
-    http = pkg.HttpOptions(authentication=pkg.Authentication(verify=verify))
     for own in ERAS:
         made = shop(own, enabled=is_admin)
         above = app(OLD)
         above.mount("s", shop(own, enabled=is_admin))
         for server, start in ((made, ""), (above, "s_")):
-            served = server.http(http=http)
-            async with run_app(served) as port:
-                for spoken in ERAS:
-                    for token, principal in TOKENS.items():
-                        with case((own, start, spoken, principal)):
-                            async with pkg.connect(
-                                pkg.open_http(
-                                    f"http://127.0.0.1:{port}/mcp",
-                                    headers={"authorization": f"Bearer {token}"},
-                                ),
-                                as_=cast(Any, pkg.load(spoken)),
-                                revisions=[
-                                    revision for revision in pkg.REVISIONS if revision.id == spoken
-                                ],
-                            ) as one:
-                                allowed = principal.id == "admin"
-                                assert (len(await visible_names(one)) >= 4) is allowed
-                                if allowed:
-                                    assert await text_of(one, f"{start}reset") == "reset"
-                await served.close()
+            async with serving_over_http(server, http=KNOWN) as connect:
+                for spoken, name in product(ERAS, ("admin", "ben")):
+                    with case((own, start, spoken, name)):
+                        one = await connect(pkg.load(spoken).Client(), **of(name))
+                        allowed = name == "admin"
+                        assert (len(await visible_names(one)) >= 4) is allowed
+                        if allowed:
+                            assert await text_of(one, f"{start}reset") == "reset"
 
 
 async def test_items_are_switched_by_name_or_tag_and_the_last_word_counts() -> None:
@@ -193,55 +192,29 @@ async def test_over_http_requests_without_a_session_are_not_switched_as_one() ->
 
         admit.__annotations__["session"] = pkg.load(own).Session
         made.add_tool(admit)
-        served = made.http()
-        async with run_app(served) as port:
-            for spoken, said in ((OLD, "admitted"), (STATELESS, "write principal_id=…")):
-                with case((own, spoken)):
-                    revisions = [revision for revision in pkg.REVISIONS if revision.id == spoken]
-                    url = f"http://127.0.0.1:{port}/mcp"
-                    async with pkg.connect(
-                        url, as_=cast(Any, pkg.load(spoken)), revisions=revisions
-                    ) as one:
-                        assert (await text_of(one, "admit")).endswith(said)
-                        assert ("reset" in await visible_names(one)) is (spoken == OLD)
-            await served.close()
+        for spoken, said in ((OLD, "admitted"), (STATELESS, "write principal_id=…")):
+            with case((own, spoken)):
+                async with over_http(pkg.load(spoken).Client(), made) as one:
+                    assert (await text_of(one, "admit")).endswith(said)
+                    assert ("reset" in await visible_names(one)) is (spoken == OLD)
 
 
 async def test_a_principal_is_switched_wherever_it_is() -> None:
-    verify = pkg.static_tokens(TOKENS)
-    http = pkg.HttpOptions(authentication=pkg.Authentication(verify=verify))
-    for own in ERAS:
-        made = shop(own, tags={"t"})
+    for own, spoken in product(ERAS, ERAS):
+        made, admin, ben = shop(own, tags={"t"}), Hearing(spoken), Hearing(spoken)
         made.disable(tags={"t"})
-        served = made.http(http=http)
-        async with run_app(served) as port:
-            for spoken in ERAS:
-                with case((own, spoken)):
+        with case((own, spoken)):
+            async with serving_over_http(made, http=KNOWN) as connect:
+                one = await connect(admin.client, **of("admin"))
+                other = await connect(ben.client, **of("ben"))
+                async with admin.hearing(), ben.hearing():
+                    made.enable("reset", principal_id="admin")
+                    await admin.hears("tool")
+                    assert await visible_names(one) == {"reset"}
+                    assert await visible_names(other) == set()
+                    assert await text_of(one, "reset") == "reset" and ben.heard == []
                     made.disable(tags={"t"}, principal_id="admin")
-                    both = [Hearing(spoken), Hearing(spoken)]
-                    revisions = [revision for revision in pkg.REVISIONS if revision.id == spoken]
-                    openers = [
-                        pkg.open_http(
-                            f"http://127.0.0.1:{port}/mcp",
-                            headers={"authorization": f"Bearer {token}"},
-                        )
-                        for token in TOKENS
-                    ]
-                    admin, ben = both
-                    async with (
-                        pkg.connect(openers[0], admin.client, revisions=revisions) as one,
-                        pkg.connect(openers[1], ben.client, revisions=revisions) as other,
-                        admin.hearing(),
-                        ben.hearing(),
-                    ):
-                        made.enable("reset", principal_id="admin")
-                        await admin.hears("tool")
-                        assert (await visible_names(one), await visible_names(other)) == (
-                            {"reset"},
-                            set(),
-                        )
-                        assert await text_of(one, "reset") == "reset" and ben.heard == []
-            await served.close()
+                    assert await visible_names(one) == set()
 
 
 async def test_the_server_above_switches_what_is_mounted() -> None:

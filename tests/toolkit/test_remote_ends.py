@@ -22,6 +22,7 @@ from support.toolkit.mounting import (
     mount_remote,
     only,
     over_http,
+    serving_over_http,
     text_of,
     until,
     wait_for_connections,
@@ -64,13 +65,11 @@ async def test_listen_stream_keeps_connection_that_took_the_place_of_another() -
     remote = only(weather(OLD))
     opener, top = Breaking(remote), app(STATELESS)
     mount_remote(top, "r", opener, max_connections=1)
-    served = top.http()
-    async with run_app(served) as port, AsyncExitStack() as stack:
-        url, newest = f"http://127.0.0.1:{port}/mcp", pkg.REVISIONS[-1:]
+    async with serving_over_http(top) as connect:
         listening, other = Hearing(STATELESS), Hearing(STATELESS)
         other.client.info = pkg.load(STATELESS).models.Implementation(name="other", version="1")
         for hearing in (listening, other):
-            await stack.enter_async_context(pkg.connect(url, hearing.client, revisions=newest))
+            await connect(hearing.client)
         async with listening.hearing():
             await text_of(listening.client, "r_touch")
             opener.opened[0].feed_eof()
@@ -80,7 +79,6 @@ async def test_listen_stream_keeps_connection_that_took_the_place_of_another() -
             await text_of(other.client, "r_touch")
             remote.add_tool(lambda: "new", name="new")
             await listening.hears("tool")
-        await served.close()
 
 
 async def test_calls_that_wait_for_their_turn_are_sent_on_the_next_connection() -> None:

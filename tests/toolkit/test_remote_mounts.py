@@ -42,6 +42,7 @@ from support.toolkit.mounting import (
     only,
     over_http,
     program,
+    serving_over_http,
     text_of,
     until,
     wait_for_connections,
@@ -212,38 +213,24 @@ async def test_requests_without_a_session_share_one_for_each_principal() -> None
     verify = pkg.static_tokens(names)
     http = pkg.HttpOptions(authentication=pkg.Authentication(verify=verify))
     remote = alone(OLD)
-    served = above(OLD, remote).http(http=http)
-    async with run_app(served) as port, AsyncExitStack() as stack:
-        ones: list[Any] = []
+    async with serving_over_http(above(OLD, remote), http=http) as connect:
         for token in (*names, *names):
-            bearer = {"authorization": f"Bearer {token}"}
-            opener = pkg.open_http(f"http://127.0.0.1:{port}/mcp", headers=bearer)
-            hearing = Hearing(STATELESS)
-            newest = pkg.REVISIONS[-1:]
-            opening = pkg.connect(opener, hearing.client, revisions=newest)
-            ones.append(await stack.enter_async_context(opening))
-        for caller in ones:
-            assert await text_of(caller, "weather_age") == "42 years"
+            one = await connect(Hearing(STATELESS).client, authorization=f"Bearer {token}")
+            assert await text_of(one, "weather_age") == "42 years"
         assert len(remote.sessions) == 2
-        await served.close()
-        assert remote.sessions == ()
+    assert remote.sessions == ()
 
 
 async def test_requests_without_a_session_share_one_for_each_client() -> None:
     """A listen stream and calls of a client reach one process, whose changes it hears of."""
-    remote = alone(OLD)
-    served = above(OLD, remote).http()
-    uri = "data://weather/now"
-    async with run_app(served) as port, AsyncExitStack() as stack:
-        url, newest = f"http://127.0.0.1:{port}/mcp", pkg.REVISIONS[-1:]
+    remote, uri = alone(OLD), "data://weather/now"
+    async with serving_over_http(above(OLD, remote)) as connect:
         hearings: list[Hearing] = []
         for name, version in (("a", "1"), ("a", "2"), ("b", "1"), ("a", "1")):
             hearing = Hearing(STATELESS)
             info = pkg.load(STATELESS).models.Implementation(name=name, version=version)
             hearing.client.info = info
-            opening = pkg.connect(url, hearing.client, revisions=newest)
-            one = await stack.enter_async_context(opening)
-            await text_of(one, "weather_touch")
+            await text_of(await connect(hearing.client), "weather_touch")
             hearings.append(hearing)
         assert len(remote.sessions) == 3
         first, *others, like_first = hearings
@@ -256,7 +243,6 @@ async def test_requests_without_a_session_share_one_for_each_client() -> None:
             await text_of(like_first.client, "weather_touch")
             await first.hears(uri)
         assert all(hearing.heard == [] for hearing in others)
-        await served.close()
 
 
 async def test_longest_idle_connection_makes_room_for_another() -> None:
@@ -391,21 +377,15 @@ async def test_a_question_is_not_put_to_the_wrong_client_of_a_shared_connection(
     remote.add_tool(ask)
     top = app(STATELESS)
     top.mount("r", connect_to=remote)
-    served = top.http()
-    async with run_app(served) as port:
-        url, newest = f"http://127.0.0.1:{port}/mcp", pkg.REVISIONS[-1:]
-        async with (
-            pkg.connect(url, Hearing(STATELESS).client, revisions=newest) as one,
-            pkg.connect(url, Hearing(STATELESS).client, revisions=newest) as other,
-        ):
-            both = [asyncio.create_task(text_of(who, "r_ask")) for who in (one, other)]
-            await until(lambda: begun == [2])
-            go.set()
-            wrong = "elicitation/create is ambiguous: several requests wait"
-            for answer in await asyncio.gather(*both, return_exceptions=True):
-                assert isinstance(answer, pkg.McpError) and answer.message == wrong
-            assert await text_of(one, "r_ask") == "42"
-        await served.close()
+    async with serving_over_http(top) as connect:
+        ones = [await connect(Hearing(STATELESS).client) for _ in range(2)]
+        both = [asyncio.create_task(text_of(one, "r_ask")) for one in ones]
+        await until(lambda: begun == [2])
+        go.set()
+        wrong = "elicitation/create is ambiguous: several requests wait"
+        for answer in await asyncio.gather(*both, return_exceptions=True):
+            assert isinstance(answer, pkg.McpError) and answer.message == wrong
+        assert await text_of(ones[0], "r_ask") == "42"
 
 
 async def test_a_remote_server_that_is_not_there_is_left_out_and_tried_again(

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from itertools import permutations
 from typing import Any
 
@@ -19,6 +19,7 @@ from support.toolkit.mounting import (
     app_with_remote,
     in_memory,
     only,
+    serving_over_http,
     text_of,
     until,
     weather,
@@ -150,15 +151,11 @@ async def test_question_and_log_entry_come_in_the_stream_of_their_request(
 async def test_requests_wait_for_their_turn_so_that_a_question_is_for_the_one_under_way() -> None:
     asking = Asking()
     opener = pkg.in_memory(asking.server)
-    served = app_with_remote(STATELESS, opener, concurrency=1).http()
-    newest = pkg.REVISIONS[-1:]
-    async with run_app(served) as port, AsyncExitStack() as stack:
+    async with serving_over_http(app_with_remote(STATELESS, opener, concurrency=1)) as connect:
         answers: dict[str, asyncio.Task[str]] = {}
         for who in "abc":
             # Equal clients share a connection to the server.
-            one = client_of(who)
-            opening = pkg.connect(f"http://127.0.0.1:{port}/mcp", one, revisions=newest)
-            connected = await stack.enter_async_context(opening)
+            connected = await connect(client_of(who))
             asking.go[who] = asyncio.Event()
             answers[who] = asyncio.create_task(text_of(connected, "r_ask", who=who))
             await until(lambda: asking.begun != [])
@@ -168,7 +165,6 @@ async def test_requests_wait_for_their_turn_so_that_a_question_is_for_the_one_un
             assert await answers[who] == f"{who} is {who}!"
         assert asking.begun == [*"abc"]
         assert len(asking.server.sessions) == 1
-        await served.close()
 
 
 def client_of(who: str) -> Any:

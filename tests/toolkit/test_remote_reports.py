@@ -22,7 +22,16 @@ from support.sessions.talking import (
 )
 from support.sessions.wiretap import result, shake
 from support.tables import case
-from support.toolkit.mounting import Waiting, app, app_with_remote, in_memory, only, text_of, until
+from support.toolkit.mounting import (
+    Waiting,
+    app,
+    app_with_remote,
+    in_memory,
+    only,
+    over_http,
+    text_of,
+    until,
+)
 
 LOGGING: JsonObject = {**META, "io.modelcontextprotocol/logLevel": "debug"}
 
@@ -40,17 +49,11 @@ async def test_all_progress_comes_in_order_before_the_answer(of_remote: str, spo
     work.__annotations__["session"] = pkg.load(of_remote).Session
     remote.add_tool(work)
     async with serving(remote, progress_interval=0.0) as site:
-        served = app_with_remote(spoken, pkg.open_http(site.url)).http()
-        async with run_app(served) as port:
-            revisions = [known for known in pkg.REVISIONS if known.id == spoken]
-            url, ours = f"http://127.0.0.1:{port}/mcp", client(spoken)
-            async with pkg.connect(url, ours, revisions=revisions) as one:
-                reports: list[float] = []
-                await one.call_tool(
-                    "r_work", on_progress=lambda report: reports.append(report.done)
-                )
-                assert reports == [*range(50)]
-            await served.close()
+        top = app_with_remote(spoken, pkg.open_http(site.url))
+        async with over_http(client(spoken), top) as one:
+            reports: list[float] = []
+            await one.call_tool("r_work", on_progress=lambda report: reports.append(report.done))
+            assert reports == [*range(50)]
 
 
 @pytest.mark.parametrize("revision", ERAS)

@@ -5,12 +5,20 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
-from support.http.serving import run_app
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import Accepting, Hand, pkg
 from support.sessions.wiretap import result, shake
 from support.tables import case
-from support.toolkit.mounting import Hearing, app, in_memory, mount_remote, text_of, until, weather
+from support.toolkit.mounting import (
+    Hearing,
+    app,
+    in_memory,
+    mount_remote,
+    serving_over_http,
+    text_of,
+    until,
+    weather,
+)
 
 URI = "data://weather/x"
 
@@ -30,13 +38,11 @@ async def test_stream_that_begins_while_another_ends_keeps_its_subscription() ->
 
     top: Any = app(OLD)
     mount_remote(top, "weather", Accepting(play))
-    served, connections = top.http(), top.__mcp_runtime__.connections
-    newest = pkg.REVISIONS[-1:]
-    async with run_app(served) as port, AsyncExitStack() as stack:
+    connections = top.__mcp_runtime__.connections
+    async with serving_over_http(top) as connect, AsyncExitStack() as stack:
         hearings = [Hearing(STATELESS), Hearing(STATELESS)]
         for hearing in hearings:
-            opening = pkg.connect(f"http://127.0.0.1:{port}/mcp", hearing.client, revisions=newest)
-            await stack.enter_async_context(opening)
+            await connect(hearing.client)
         ending, beginning = (hearing.hearing(URI) for hearing in hearings)
         await ending.__aenter__()
         entering = asyncio.create_task(stack.enter_async_context(beginning))
@@ -49,7 +55,6 @@ async def test_stream_that_begins_while_another_ends_keeps_its_subscription() ->
         await text_of(hearings[1].client, "weather_touch")
         assert asked[-1] == "tools/call"
         assert "resources/unsubscribe" not in asked
-        await served.close()
 
 
 async def test_connection_of_a_stream_is_not_idle_after_it_was_opened_again() -> None:

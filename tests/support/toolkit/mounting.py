@@ -1,8 +1,8 @@
 """Servers that others mount, and clients that record changes."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any, cast, get_args
 
 from mcp_protogen.runtime.toolkit.mounting import add_mount
@@ -208,16 +208,31 @@ async def wait_for_connections(server: Any, number: int) -> None:
     await until(lambda: len(server.sessions) == number)
 
 
+Connect = Callable[..., Awaitable[Any]]
+
+
 @asynccontextmanager
-async def over_http(one: Any, server: Any, **headers: str) -> AsyncGenerator[Any, None]:
-    served = server.http()
+async def serving_over_http(server: Any, **options: Any) -> AsyncGenerator[Connect, None]:
+    """Yield a function that connects a client, which speaks its own revision."""
+    served = server.http(**options)
     async with run_app(served) as port:
-        try:
+
+        async def connect(one: Any, **headers: str) -> Any:
             opener = pkg.open_http(f"http://127.0.0.1:{port}/mcp", headers=headers)
-            async with pkg.connect(opener, one, revisions=(revision_of(one),)) as connected:
-                yield connected
+            opening = pkg.connect(opener, one, revisions=(revision_of(one),))
+            return await stack.enter_async_context(opening)
+
+        try:
+            async with AsyncExitStack() as stack:
+                yield connect
         finally:
             await served.close()
+
+
+@asynccontextmanager
+async def over_http(one: Any, server: Any, **headers: str) -> AsyncGenerator[Any, None]:
+    async with serving_over_http(server) as connect:
+        yield await connect(one, **headers)
 
 
 def revision_of(one: Any) -> Any:
