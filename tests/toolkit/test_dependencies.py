@@ -3,10 +3,9 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import pytest
-from pydantic import BaseModel
 from support.revisions import ERAS, REVISIONS
 from support.tables import case
 from support.toolkit.kits import (
@@ -250,43 +249,29 @@ async def test_dependencies_end_after_cancellation() -> None:
     assert noted == ["plain", "open", "begin", *ending]
 
 
-def circular(two: str) -> str:
-    return two
+def function_of(dependency: Any) -> Any:
+    """Return a function with a parameter that another one fills."""
+
+    def function(a: str) -> str:
+        return a
+
+    function.__annotations__["a"] = Annotated[str, Depends(dependency)]
+    return function
 
 
-def circular_too(three: str) -> str:
-    return three
+def in_a_cycle(name: str) -> Any:
+    function = function_of(None)
+    function.__qualname__ = name
+    return function
 
 
-def circular_last(one: Annotated[str, Depends(circular)]) -> str:
-    return one
-
-
-circular.__annotations__["two"] = Annotated[str, Depends(circular_too)]
-circular_too.__annotations__["three"] = Annotated[str, Depends(circular_last)]
-
-
-def begins(a: Annotated[str, Depends(circular)]) -> str:
-    return a
-
-
-def itself(a: str) -> str:
-    return a
-
-
-itself.__annotations__["a"] = Annotated[str, Depends(itself)]
-
-
-def uses_itself(a: Annotated[str, Depends(itself)]) -> str:
-    return a
+ONE, TWO, ITSELF = (in_a_cycle(name) for name in ("one", "two", "itself"))
+for function, other in ((ONE, TWO), (TWO, ONE), (ITSELF, ITSELF)):
+    function.__annotations__["a"] = Annotated[str, Depends(other)]
 
 
 def lacking(url: str) -> str:
     return url
-
-
-def uses_lacking(a: Annotated[str, Depends(lacking)]) -> str:
-    return a
 
 
 IN_DEFAULT: Any = Depends(plain)
@@ -296,35 +281,26 @@ def default(a: str = IN_DEFAULT) -> str:
     return a
 
 
-def no_function(a: Annotated[str, Depends(cast(Any, "db"))]) -> str:
-    return a
-
-
 def untyped(a: str) -> str:
     return a
 
 
 untyped.__annotations__.clear()
 
-
-def unknown(a: Annotated[str, Depends(untyped)]) -> str:
-    return a
-
-
 REFUSED = {
-    begins: "Depends forms a cycle: circular → circular_too → circular_last → circular",
-    uses_itself: "Depends forms a cycle: itself → itself",
-    uses_lacking: "lacking: no value for the parameter url: annotate it with Depends(…) or the "
-    "session, or give it a default",
+    function_of(ONE): "Depends forms a cycle: one → two → one",
+    function_of(ITSELF): "Depends forms a cycle: itself → itself",
+    function_of(lacking): "lacking: no value for the parameter url: annotate it with Depends(…) or "
+    "the session, or give it a default",
     default: "default: Depends must be in the annotation: a: Annotated[…, Depends(plain)]",
-    no_function: "Depends needs a function, got 'db'",
-    unknown: "untyped: no value for the parameter a",
+    function_of("db"): "Depends needs a function, got 'db'",
+    function_of(untyped): "untyped: no value for the parameter a",
 }
 
 
 def test_unfillable_dependency_is_refused_when_server_is_made() -> None:
     for function, why in REFUSED.items():
-        with case(function.__name__):
+        with case(why):
             with pytest.raises(TypeError) as raised:
                 mcp.App("any").tool(function)
             assert why in str(raised.value)
@@ -335,7 +311,3 @@ def test_unfillable_dependency_is_refused_when_server_is_made() -> None:
             with pytest.raises(TypeError) as raised:
                 Kit()
             assert why in str(raised.value)
-
-
-class Model(BaseModel):
-    size: int = 1
