@@ -15,7 +15,6 @@ from support.sessions.talking import META, client, modern, serve_by_hand
 from support.tables import case, some
 from support.toolkit.kits import Toolkit, mcp, pkg, prompt, resource, tool
 from support.toolkit.mounting import (
-    ASKING,
     Hearing,
     Waiting,
     app,
@@ -23,50 +22,11 @@ from support.toolkit.mounting import (
     mounting,
     names_of,
     text_of,
-    until,
+    use_weather,
     weather,
 )
 
 CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
-TOOLS = ["weather_forecast", "weather_age", "weather_touch"]
-
-
-async def use(hearing: Hearing, one: Any, above: str, own: str) -> None:
-    """All that a client can ask of the mounted weather."""
-    revision = hearing.revision
-    m: Any = pkg.load(revision).models
-    asks = {own, above, revision} <= set(ASKING)
-    assert await names_of(one) == {
-        "tools": [name for name in TOOLS if own in ASKING or name != "weather_age"],
-        "prompts": ["weather_pack"],
-        "resources": ["data://weather/now"],
-        "templates": ["data://weather/{place}"],
-    }
-    reports: list[Any] = []
-    given: Any = {"place": "Oslo"}
-    called = await one.call_tool("weather_forecast", given, on_progress=reports.append)
-    assert called.content[0].text == "rain in Oslo"
-    await until(lambda: [tuple(report)[:2] for report in reports] == [(1, 2)])
-    if revision in HANDSHAKE:
-        await until(lambda: hearing.logged == ["asked"])
-    if asks:
-        assert await text_of(one, "weather_age") == "42 years"
-    for uri, text in (("now", "dry"), ("Rome", "dry in Rome")):
-        (read,) = (await one.read_resource(f"data://weather/{uri}")).contents
-        assert (read.uri, read.text) == (f"data://weather/{uri}", text)
-    asked = await one.get_prompt("weather_pack", given)
-    assert asked.messages[0].content.text == "Pack for Oslo"
-    reference = m.ResourceTemplateReference if hasattr(m, "ResourceTemplateReference") else None
-    if reference is not None:
-        about = reference(uri="data://weather/{place}")
-        argument = m.CompleteRequestParamsArgument(name="place", value="r")
-        assert (await one.complete(about, argument)).completion.values == ["Rome"]
-    for name, meant in (("weather_forcast", "weather_forecast"), ("forecast", "weather_forecast")):
-        with pytest.raises(pkg.McpError, match=f"Unknown tool: {name}; did you mean {meant}"):
-            await one.call_tool(name, given)
-    with pytest.raises(pkg.McpError) as refused:
-        await one.read_resource("other://weather/now")
-    assert refused.value.data == {"uri": "other://weather/now"}
 
 
 def test_uri_with_a_prefix_is_unique_and_survives_the_types_of_the_official_sdk() -> None:
@@ -87,7 +47,15 @@ async def test_mounted_items_work_in_every_revision() -> None:
         with case((above, own, spoken)):
             hearing = Hearing(spoken)
             async with in_memory(hearing.client, mounting(above, own)) as one:
-                await use(hearing, one, above, own)
+                await use_weather(hearing, one, above, own)
+                given = {"place": "Oslo"}
+                for name in ("weather_forcast", "forecast"):
+                    wrong = f"Unknown tool: {name}; did you mean weather_forecast"
+                    with pytest.raises(pkg.McpError, match=wrong):
+                        await one.call_tool(name, given)
+                with pytest.raises(pkg.McpError) as refused:
+                    await one.read_resource("other://weather/now")
+                assert refused.value.data == {"uri": "other://weather/now"}
 
 
 def asker() -> new.App:
