@@ -24,7 +24,7 @@ from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
 from support.json_types import JsonObject
 from support.revisions import OLD
 from support.sessions.talking import INITIALIZED, hello, request, serve_by_hand, shaken
-from support.tasks.asking import DECLARED, answer_task, begin_task, got, until
+from support.tasks.asking import DECLARED, answer_task, begin_task, got, text_in, until
 
 RUNS: list[str] = []
 
@@ -113,7 +113,7 @@ async def test_a_task_that_may_run_again_goes_on_in_another_worker_with_its_answ
         await until(hand, id, "working")
     async with serve_by_hand(Outer(), tasks=of(store), drain=0) as hand:
         ended = await until(hand, id, "completed")
-        assert ended["result"]["content"][0]["text"] == "7 after 2 runs"
+        assert text_in(ended) == "7 after 2 runs"
 
 
 async def test_a_task_that_runs_again_knows_what_its_client_of_2025_11_25_declared() -> None:
@@ -239,4 +239,4 @@ async def test_middleware_stands_around_the_work_and_mounted_tools_become_tasks(
     async with serve_by_hand(server, drain=0) as hand:
         ended = await until(hand, await begin_task(hand, "in_deep"), "completed")
         assert ended["result"]["_meta"] == {"around": "this"}
-        assert ended["result"]["content"][0]["text"] == "2026-07-28 None"
+        assert text_in(ended) == "2026-07-28 None"
