@@ -1,6 +1,8 @@
 """The runner of tasks: shutdown, dead workers, and the context of tasks."""
 
 import asyncio
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +10,7 @@ from mcp_protogen.runtime.core.tasks import Tasks
 from mcp_protogen.runtime.features.tasks.registry import TaskRegistry
 from mcp_protogen.runtime.features.tasks.server.runner import TaskRunner
 from mcp_protogen.runtime.features.tasks.task import Task
+from mcp_protogen.runtime.features.tasks.watch import Timers
 from mcp_protogen.runtime.storage.engine import EngineUnavailable
 from mcp_revisions import (
     REVISIONS,
@@ -21,6 +24,7 @@ from mcp_revisions import (
 )
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
+from support import coroutines
 from support.json_types import JsonObject
 from support.revisions import OLD
 from support.sessions.talking import INITIALIZED, hello, request, serve_by_hand, shaken
@@ -240,3 +244,18 @@ async def test_middleware_stands_around_the_work_and_mounted_tools_become_tasks(
         ended = await until(hand, await begin_task(hand, "in_deep"), "completed")
         assert ended["result"]["_meta"] == {"around": "this"}
         assert text_in(ended) == "2026-07-28 None"
+
+
+async def test_a_key_that_comes_up_as_a_call_ends_is_dealt_with() -> None:
+    came, loop = list[str](), asyncio.get_running_loop()
+
+    async def work(keys: Sequence[str]) -> None:
+        came.extend(keys)
+
+    timers = Timers(work)
+    timers.schedule("first", 0)
+    # Meanwhile the second one comes up, too, and is next after the call for the first.
+    loop.call_later(0, time.sleep, 0.01)
+    timers.schedule("second", 0.005)
+    await coroutines.until(lambda: len(came) == 2)
+    assert came == ["first", "second"]
