@@ -33,7 +33,6 @@ from support.tasks.by_hand import (
     core_task,
     elicit,
     task_created,
-    task_details,
     text,
 )
 from support.tasks.gateway import OPTIONS, SERVERS, connect_bridged
@@ -117,15 +116,6 @@ async def test_a_call_that_asks_for_a_task_declares_the_extension_and_a_plain_on
     assert task["task"]["ttl"] is None and task["_meta"] == {RELATED: {"taskId": "t"}}
 
 
-async def test_any_tool_may_be_called_as_a_task_where_the_server_decides() -> None:
-    tool = {"name": "x", "inputSchema": {"type": "object"}}
-    listed = {"resultType": "complete", "tools": [tool], "ttlMs": 0, "cacheScope": "private"}
-    async with between(ScriptedServer(STATELESS, tools_list=[listed])) as hand:
-        await shake(hand)
-        told = (await hand.ask("tools/list"))["result"]
-    assert told["tools"] == [{**tool, "execution": {"taskSupport": "optional"}}]
-
-
 async def test_a_result_that_comes_at_once_is_that_of_a_task_that_the_bridge_keeps() -> None:
     served = ScriptedServer(STATELESS, tools_call=[text("done"), text("not done", isError=True)])
     async with between(served) as hand:
@@ -165,28 +155,6 @@ async def test_questions_of_a_task_come_while_its_result_is_awaited_and_say_whos
         ended = [await hand.take(), await hand.take()]
         assert {answer["id"] for answer in ended} == {2, 3}
         assert [*map(text_in, ended)] == ["False False"] * 2
-
-
-async def test_a_cancelled_task_stays_so_for_a_client_of_2025_11_25_whatever_comes_of_it() -> None:
-    served = ScriptedServer(
-        STATELESS,
-        tools_call=[task_created("t")],
-        tasks_get=[
-            task_details("t", resultType="complete"),
-            task_details("t", "completed", resultType="complete", result=text("done")),
-        ],
-        tasks_cancel=[{"resultType": "complete"}],
-    )
-    async with between(served) as hand:
-        await shake(hand)
-        await hand.ask(CALL, 1, name="x", **TASK)
-        said = await hand.ask("tasks/cancel", 2, taskId="t")
-        assert said["result"]["status"] == "cancelled"
-        assert (await hand.ask("tasks/get", 3, taskId="t"))["result"]["status"] == "cancelled"
-        assert refused(await hand.ask("tasks/result", 4, taskId="t")) == -32602
-        assert refused(await hand.ask("tasks/cancel", 5, taskId="t")) == -32602
-        assert refused(await hand.ask("tasks/list", 6)) == -32601
-    assert served.methods().count("tasks/cancel") == 1
 
 
 async def test_questions_of_2025_11_25_are_shown_under_keys_and_answered_in_part() -> None:
@@ -295,17 +263,6 @@ async def test_a_tool_that_is_always_a_task_is_waited_for_where_the_client_has_n
         for method in ("tasks/get", "tasks/cancel"):
             await hand.send(modern(method, 2, taskId="t"))
             assert refused(await hand.take()) == -32021
-
-
-async def test_within_one_kind_a_server_itself_refuses_what_it_requires_a_task_for() -> None:
-    async with serve_bridged(SERVERS[STATELESS](), **OPTIONS) as hand:
-        error = (await asking.call(hand, "needed", meta=META))["error"]
-        assert error["code"] == -32021
-        assert error["data"] == {"requiredCapabilities": {"extensions": {TASKS: {}}}}
-    async with serve_bridged(SERVERS[OLD](), **OPTIONS) as hand:
-        await shake(hand)
-        assert refused(await hand.ask(CALL, 1, name="needed")) == -32601
-        assert (await hand.ask("tasks/list", 2))["result"] == {"tasks": []}
 
 
 async def test_question_of_plain_call_in_task_becomes_rounds() -> None:

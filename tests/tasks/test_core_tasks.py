@@ -4,7 +4,7 @@ from asyncio import Event, create_task, wait_for
 from typing import Any
 
 import pytest
-from mcp_revisions import McpError, TaskCalls, Toolkit, client_of
+from mcp_revisions import McpError, Toolkit, client_of
 from mcp_revisions.v2025_11_25 import Client, Server
 from mcp_revisions.v2025_11_25 import models as m
 from support.revisions import OLD
@@ -48,18 +48,6 @@ async def test_a_server_declares_tasks_and_each_tool_says_whether_it_can_be_one(
 
     async with client_of(Plain(), Client(), options=OPTIONS) as client:
         assert "tasks" not in client.server_capabilities.to_wire()
-
-
-async def test_call_keeps_its_own_task_for_a_tool_that_is_always_a_task() -> None:
-    class Caller(TaskCalls, Client):
-        """A client that calls tools as tasks by itself."""
-
-    wire = Wire()
-    async with client_of(Jobs(), Caller(), tap=wire, options=OPTIONS) as client:
-        assert "needed" in [tool.name async for tool in client.iter_tools()]
-        created = await client.call_as_task("needed", task=m.TaskMetadata(ttl=1234))
-        assert isinstance(created, m.CreateTaskResult)
-    assert [params["task"] for params in wire.calls("tools/call")] == [{"ttl": 1234}]
 
 
 @pytest.mark.shows("TC-06")

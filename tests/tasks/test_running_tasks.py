@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_protogen.runtime.core.tasks import Tasks
 from mcp_protogen.runtime.features.tasks.registry import TaskRegistry
-from mcp_protogen.runtime.features.tasks.server.runner import TaskRunner
 from mcp_protogen.runtime.features.tasks.task import Task
 from mcp_protogen.runtime.features.tasks.watch import Timers
 from mcp_protogen.runtime.storage.engine import EngineUnavailable
@@ -142,26 +140,6 @@ async def test_a_task_that_may_not_run_again_fails_when_its_worker_is_shut_down(
     async with serve_by_hand(Outer(), tasks=of(store), drain=0) as hand:
         found = (await got(hand, id))["result"]
         assert found["status"] == "failed" and found["error"]["code"] == -32603
-
-
-async def test_a_task_whose_worker_is_gone_without_a_word_fails() -> None:
-    store = MemoryTaskStore()
-    registry = TaskRegistry(store, of(store))
-    async with serve_by_hand(Outer(), tasks=of(store), drain=0) as hand:
-        id = await begin_task(hand, "only_once")
-        task = await registry.find(id)
-        running = asyncio.create_task(_adopt(registry, task))
-        found = await until(hand, id, "failed")
-        assert "gone" in found["error"]["message"]
-        await running
-
-
-async def _adopt(registry: TaskRegistry, task: Task) -> None:
-    async def never(task: object) -> Any:
-        raise AssertionError(task)
-
-    runner = TaskRunner(registry, Tasks(), never)
-    await runner.adopt(task)
 
 
 async def test_store_failure_does_not_stop_takeover_of_orphans() -> None:

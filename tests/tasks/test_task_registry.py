@@ -10,7 +10,6 @@ from asyncio import create_task, get_running_loop, sleep
 from base64 import urlsafe_b64decode
 from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
-from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
 
@@ -97,18 +96,6 @@ def complete_task(task: Task) -> Task:
     return complete(task, {"done": True}, now())
 
 
-async def test_a_waiter_hears_at_once_what_its_own_process_changes() -> None:
-    registry = registry_of(Store())
-    task = await registry.create(a_task())
-    waiters = [create_task(registry.wait_for_change(task)) for _ in range(100)]
-    await sleep(0)
-    before = now()
-    changed = await registry.change("task", lambda one: replace(one, status_message="half"))
-    assert await asyncio.gather(*waiters) == [changed] * 100
-    assert now() == before
-    assert await registry.wait_for_change(task) == changed
-
-
 async def test_a_change_between_reading_and_waiting_is_not_missed() -> None:
     store = Store()
     registry = registry_of(store)
@@ -191,23 +178,6 @@ async def test_ten_thousand_tasks_wait_and_run_at_once() -> None:
     ended = await asyncio.gather(*waiters)
     assert {task.status for task in ended} == {Status.COMPLETED}
     assert count_watched(registry) == (0, 0)
-
-
-async def test_a_lease_is_renewed_without_a_change_that_anybody_sees() -> None:
-    store = Store()
-    registry, other = registry_of(store), registry_of(store)
-    await registry.create(a_task())
-    async with registry.hold("task", "worker") as lease:
-        before = await other.find("task")
-        waiter = create_task(other.wait_for_change(before))
-        await sleep(10 * LEASE)
-        assert [task async for task in other.orphans()] == []
-        assert await other.find("task") == before
-        assert not waiter.done() and not lease.over.is_set()
-        await lease.change(complete_task)
-        assert (await waiter).status is Status.COMPLETED
-    assert not leases_held(registry)
-    assert [task async for task in other.orphans()] == []
 
 
 async def test_worker_of_task_learns_that_it_must_stop() -> None:
@@ -304,16 +274,6 @@ async def test_a_worker_that_stood_still_does_not_find_its_own_tasks_as_orphans(
         assert [task async for task in registry_of(store).orphans()] == []
         assert len(vars(store)["_kept"]) == 2
         assert (await lease.change(complete_task)).status is Status.COMPLETED
-
-
-async def test_released_task_is_orphan_at_once() -> None:
-    store = Store()
-    registry = registry_of(store)
-    await registry.create(a_task())
-    async with registry.hold("task", "worker"):
-        pass
-    assert [task.id async for task in registry_of(store).orphans()] == ["task"]
-    assert [task.id async for task in registry_of(store).orphans()] == []
 
 
 @pytest.mark.shows("TC-07", "TC-20", "TX-22")
@@ -444,23 +404,6 @@ async def test_pages_have_the_tasks_that_can_be_listed_each_once() -> None:
     for cursor in ("", "x", "x" * 42 + "\0", "x" * 44):
         with pytest.raises(InvalidParams):
             await registry.page("me", cursor, 10)
-
-
-async def test_steps_of_several_workers_at_once_are_all_taken() -> None:
-    store = Store()
-    registries = [registry_of(store) for _ in range(4)]
-    await registries[0].create(a_task())
-
-    async def ask(registry: TaskRegistry, key: str) -> None:
-        await registry.change("task", lambda one: add_questions(one, {key: {"key": key}}, now()))
-        await registry.change("task", lambda one: add_answers(one, {key: {"said": key}}, now()))
-
-    await asyncio.gather(
-        *(ask(registry, f"{i} {j}") for j in range(9) for i, registry in enumerate(registries))
-    )
-    found = await registries[0].find("task")
-    assert len(found.answers) == 36 and not found.questions
-    assert found.status is Status.WORKING
 
 
 async def test_of_all_workers_one_at_a_time_does_what_is_done_alone() -> None:
