@@ -247,61 +247,6 @@ async def test_a_mounted_server_switches_for_its_session_what_is_above() -> None
         assert [item.name async for item in other.iter_tools()] == ["s_unlock"]
 
 
-async def test_tags_of_mounted_class_are_switched_from_above() -> None:
-    class Below(Toolkit, mcp.Server):
-        @tool(tags={"t"})
-        def reset(self) -> str:
-            return "reset"
-
-        @resource("log://{day}", tags={"t"})
-        def of_day(self, day: str) -> str:
-            return day
-
-        @prompt(tags={"t"})
-        def plan(self) -> str:
-            return "plan"
-
-        async def on_call_tool(self, session: Any, params: Any) -> Any:
-            return await super().on_call_tool(session, params)
-
-        async def on_read_resource(self, session: Any, params: Any) -> Any:
-            return await super().on_read_resource(session, params)
-
-    cases: tuple[dict[str, Any], ...] = (
-        {"tags": {"t"}},
-        {"names": ("s_reset", "s_plan", "log://s/{day}")},
-    )
-    for switched in cases:
-        above = app(OLD)
-        above.mount("s", Below())
-        with case(switched):
-            async with in_memory(mcp.Client(), above) as one:
-                assert await text_of(one, "s_reset") == "reset"
-                above.disable(*switched.get("names", ()), tags=switched.get("tags", ()))
-                assert await visible_names(one) == set()
-                with pytest.raises(pkg.McpError, match="Unknown tool: s_reset"):
-                    await one.call_tool("s_reset", {})
-                with pytest.raises(pkg.McpError, match="Resource not found"):
-                    await one.read_resource("log://s/Monday")
-
-
-async def test_a_hidden_template_hides_no_other() -> None:
-    made = app(OLD)
-
-    @made.resource("a://{x}", enabled=False)
-    def hidden(x: str) -> str:
-        return f"hidden {x}"
-
-    @made.resource("a://{+x}")
-    def seen(x: str) -> str:
-        return f"seen {x}"
-
-    async with in_memory(mcp.Client(), made) as one:
-        assert (await one.read_resource("a://b")).contents[0].text == "seen b"
-        made.enable("a://{x}")
-        assert (await one.read_resource("a://b")).contents[0].text == "hidden b"
-
-
 async def test_first_resource_that_a_client_may_see_answers() -> None:
     def exact() -> str:
         return "exact"

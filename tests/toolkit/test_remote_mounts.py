@@ -153,35 +153,6 @@ async def test_mount_passes_on_what_its_server_sends_against_the_schema(revision
         assert [report.done for report in reports] == [1, 1, 2]
 
 
-async def test_each_client_has_a_connection_from_its_first_need_to_its_end() -> None:
-    for spoken in ERAS:
-        remote = alone(OLD)
-        server = above(OLD, remote)
-        with case(spoken):
-            async with in_memory(pkg.load(spoken).Client(), server) as one:
-                assert remote.sessions == ()
-                await text_of(one, "weather_touch")
-                await text_of(one, "weather_touch")
-                assert len(remote.sessions) == 1
-                async with in_memory(pkg.load(spoken).Client(), server) as other:
-                    await text_of(other, "weather_touch")
-                    assert len(remote.sessions) == 2
-                await wait_for_connections(remote, 1)
-            await wait_for_connections(remote, 0)
-
-
-async def test_over_http_a_session_has_a_connection_until_it_is_deleted() -> None:
-    remote = alone(OLD)
-    served = above(OLD, remote).http()
-    async with run_app(served) as port:
-        url, old = f"http://127.0.0.1:{port}/mcp", pkg.REVISIONS[-2:-1]
-        async with pkg.connect(url, Hearing(OLD).client, revisions=old) as one:
-            await text_of(one, "weather_touch")
-            assert len(remote.sessions) == 1
-        await wait_for_connections(remote, 0)
-        await served.close()
-
-
 async def test_requests_without_a_session_share_one_for_each_principal() -> None:
     names = {f"{name * 16}": pkg.Principal(name) for name in "ab"}
     verify = pkg.static_tokens(names)
@@ -402,18 +373,3 @@ def test_a_remote_server_is_mounted_before_it_is_needed() -> None:
     top.__mcp_runtime__.handlers_for(OLD)
     with pytest.raises(RuntimeError, match="mount it before serving"):
         top.mount("r", connect_to=[sys.executable])
-
-
-async def test_losses_between_the_two_are_logged(caplog: pytest.LogCaptureFixture) -> None:
-    remote, top = only(app(STATELESS, "remote")), app(OLD)
-
-    async def number() -> int | dict[str, int]:
-        return 1
-
-    remote.add_tool(number)
-    top.mount("r", connect_to=remote)
-    with caplog.at_level(logging.WARNING):
-        async with in_memory(pkg.load(OLD).Client(), top) as one:
-            (listed,) = [tool async for tool in one.iter_tools()]
-    assert (listed.name, listed.output_schema) == ("r_number", None)
-    assert any("outputSchema" in line and STATELESS in line for line in caplog.messages)

@@ -14,7 +14,6 @@ from support.sessions.bridging import ASKED
 from support.sessions.talking import client, pkg
 from support.toolkit.kits import mcp
 from support.toolkit.mounting import (
-    Hearing,
     app,
     app_with_remote,
     in_memory,
@@ -22,7 +21,6 @@ from support.toolkit.mounting import (
     serving_over_http,
     text_of,
     until,
-    weather,
 )
 
 LOGGING: JsonObject = {**ASKED, "io.modelcontextprotocol/logLevel": "debug"}
@@ -210,14 +208,3 @@ async def test_questions_and_log_entries_say_what_server_they_are_from(
     assert said == ["archive: Who are you?"]
     if spoken == OLD:
         assert loggers[:2] == ["archive/db", "archive"]
-
-
-async def test_server_with_a_handshake_is_told_of_the_questions_that_its_settings_allow() -> None:
-    remote = only(weather(OLD))
-    allowed = app_with_remote(OLD, pkg.in_memory(remote), questions=frozenset({"elicitation"}))
-    async with in_memory(Hearing(OLD).client, allowed) as one:
-        assert await text_of(one, "r_age") == "42 years"
-    hidden = app_with_remote(OLD, pkg.in_memory(remote), questions=frozenset({"roots"}))
-    async with in_memory(Hearing(OLD).client, hidden) as one:
-        with pytest.raises(pkg.McpError, match=r"needs the capability client\.elicitation"):
-            await text_of(one, "r_age")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from support.revisions import ERAS, OLD, STATELESS
-from support.sessions.talking import Accepting, Hand, pkg
+from support.sessions.talking import Accepting, Hand
 from support.sessions.wiretap import result, shake
 from support.tables import case
 from support.toolkit.mounting import (
@@ -17,7 +17,6 @@ from support.toolkit.mounting import (
     serving_over_http,
     text_of,
     until,
-    weather,
 )
 
 URI = "data://weather/x"
@@ -55,31 +54,6 @@ async def test_stream_that_begins_while_another_ends_keeps_its_subscription() ->
         await text_of(hearings[1].client, "weather_touch")
         assert asked[-1] == "tools/call"
         assert "resources/unsubscribe" not in asked
-
-
-async def test_connection_of_a_stream_is_not_idle_after_it_was_opened_again() -> None:
-    remote, top, transports = weather(OLD), app(OLD), list[Any]()
-    opener = pkg.connect.opener(remote)
-
-    async def open() -> Any:
-        transports.append(await opener())
-        return transports[-1]
-
-    mount_remote(top, "weather", open, max_connections=1)
-    hearing, other = Hearing(STATELESS), Hearing(STATELESS)
-    async with (
-        in_memory(hearing.client, top) as one,
-        in_memory(other.client, top) as two,
-        hearing.hearing(),
-    ):
-        await text_of(one, "weather_touch")
-        await transports[0].close()
-        await text_of(one, "weather_touch")
-        await hearing.hears("tool", "prompt", "resource")
-        await text_of(two, "weather_touch")
-        remote.add_tool(lambda: "new", name="new")
-        await hearing.hears("tool")
-        assert len(transports) == 3
 
 
 @pytest.mark.skips_time

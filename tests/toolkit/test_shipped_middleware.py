@@ -162,30 +162,6 @@ async def test_results_are_kept_until_their_time_is_over_or_the_server_changes(
                 assert (await get()).contents[0].text == "3"
 
 
-async def test_results_are_kept_for_each_page_and_as_many_as_fit(clock: Clock) -> None:
-    asked: list[Any] = []
-
-    async def on_list_tools(self: Any, session: Any, params: Any) -> Any:
-        asked.append(params.cursor)
-        more = {None: "1", "1": "2"}.get(params.cursor)
-        own = {"ttl_ms": 3_000} if params.cursor is None else {}
-        return models(STATELESS).ListToolsResult(tools=[], next_cursor=more, **own)
-
-    ours = pkg.load(STATELESS).Server
-    made: Any = type("Ours", (ours,), {"on_list_tools": on_list_tools})()
-    made.middleware = [ResultCache(10, size=2)]
-    async with pkg.connect_in_memory(client(STATELESS), made) as caller:
-        [_ async for _ in caller.iter_tools()]
-        assert asked == [None, "1", "2"]
-        # The first had to make room.
-        [_ async for _ in caller.iter_tools()]
-        assert len(asked) == 6
-        made.middleware = []
-        params = models(STATELESS).PaginatedRequestParams(cursor="2")
-        await caller.request(caller.TABLE.requests["tools/list"], params)
-        assert len(asked) == 6
-
-
 async def test_questions_to_the_client_are_not_kept(clock: Clock) -> None:
     m: Any = models(STATELESS)
     asked = 0

@@ -9,16 +9,14 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 from support.json_types import JsonObject
-from support.revisions import OLD, REVISIONS
+from support.revisions import REVISIONS
 from support.tables import case
 from support.toolkit.kits import (
     Refused,
-    Toolkit,
     asking,
     call,
     kit,
     listed_tools,
-    mcp,
     text_of,
     tool,
 )
@@ -207,28 +205,6 @@ def test_unfillable_parameter_is_refused_when_class_is_made() -> None:
                 kit(forecast=tool(names["forecast"]))
 
 
-def test_a_static_method_has_no_self_and_a_class_method_takes_its_class() -> None:
-    class Sums(Toolkit, mcp.Server):
-        start = 7
-
-        @staticmethod
-        @tool
-        def double(number: int) -> int:
-            return 2 * number
-
-        @tool
-        @classmethod
-        def add(cls, number: int) -> int:
-            return cls.start + number
-
-        @tool
-        def ignore(_, number: int) -> int:
-            return number
-
-    for name, expected in {"double": 6, "add": 10, "ignore": 3}.items():
-        assert call(Sums(), name, number=3)["structuredContent"] == {"result": expected}
-
-
 def test_positional_parameters_and_generators_are_refused_as_well() -> None:
     @tool
     def by_place(self: Any, place: str, /) -> str:
@@ -378,18 +354,3 @@ def test_a_validator_that_breaks_is_a_tool_that_fails(caplog: pytest.LogCaptureF
     answer = call(kit(take=take)(), "take", x=1)
     assert (answer["isError"], text_of(answer)) == (True, "take failed.")
     assert "the password is 1234" in caplog.text
-
-
-def test_a_mistake_at_each_of_many_places_takes_no_more_than_its_share() -> None:
-    @tool
-    def take(self: object, numbers: list[int]) -> str:
-        return ""
-
-    for revision in ["2025-06-18", OLD]:
-        with case(revision):
-            # Were each mistake compared with each other one, this would take half an hour.
-            answer = call(kit(revision, take=take)(), "take", revision, numbers=[None] * 50_000)
-            if isinstance(answer, Refused):
-                assert len(answer.data["problems"]) == 20
-            else:
-                assert text_of(answer).count("\n") == 21

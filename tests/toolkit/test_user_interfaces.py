@@ -101,18 +101,6 @@ async def test_other_clients_get_tools_without_user_interfaces_and_none_for_apps
                     await client.call_tool("refresh")
 
 
-async def test_server_distinguishes_hosts_from_other_clients() -> None:
-    @tool(ui=m.McpUiToolMeta(visibility=["app"]), enabled=lambda _: False)
-    def off(self: object) -> str:
-        return "off"
-
-    server = server_of(**ALL, off=off)()
-    host, other = client_of("2026-07-28"), client_of("2025-11-25", is_host=False)
-    async with connect(host, server), connect(other, server):
-        assert set(await metadata(host)) == {"forecast", "refresh"}
-        assert set(await metadata(other)) == {"forecast"}
-
-
 async def test_pages_have_their_media_type_and_metadata_whatever_a_function_returns() -> None:
     models = v2026_07_28.models
 
