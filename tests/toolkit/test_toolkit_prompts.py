@@ -316,33 +316,19 @@ def test_unknown_argument_has_no_completion() -> None:
 
 
 def test_completions_of_nothing_are_refused_when_the_server_is_made() -> None:
-    @prompt(completions={"plaec": ["Oslo"]})
-    def go(self: object, place: str) -> str:
-        return place
+    rows: list[tuple[Any, str]] = [
+        ({"plaec": ["Oslo"]}, "go: completions for plaec, which is not one of its parameters"),
+        ({"place": lambda: ["Oslo"]}, "a completion function must take the text so far"),
+        ({"place": "Oslo"}, "go: completions for place must not be a single string"),
+    ]
+    for completions, why in rows:
 
-    with pytest.raises(
-        TypeError, match="go: completions for plaec, which is not one of its parameters"
-    ):
-        kit(go=go)()
+        @prompt(completions=completions)
+        def go(self: object, place: str) -> str:
+            return place
 
-    def propose_nothing() -> list[str]:
-        return []
-
-    wrong: Any = propose_nothing
-
-    @prompt(completions={"place": wrong})
-    def stay(self: object, place: str) -> str:
-        return place
-
-    with pytest.raises(TypeError, match="a completion function must take the text so far"):
-        kit(stay=stay)()
-
-    @prompt(completions={"place": "Oslo"})
-    def write(self: object, place: str) -> str:
-        return place
-
-    with pytest.raises(TypeError, match="write: completions for place must not be a single string"):
-        kit(write=write)()
+        with case(why), pytest.raises(TypeError, match=why):
+            kit(go=go)()
 
 
 class Size(Enum):
