@@ -16,6 +16,7 @@ import pytest
 from support import failures, memo, missing, scheduling, tables
 from support.coroutines import run
 from support.http import behind
+from support.patience import PATIENCE
 from support.quick import limits
 from support.running import Ran, Run
 
@@ -124,12 +125,14 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     if not iscoroutinefunction(test):
         return None
     loop = None
-    if pyfuncitem.get_closest_marker("skips_time"):
+    within = PATIENCE
+    if marker := pyfuncitem.get_closest_marker("skips_time"):
         from support.sharing.simulated import SkippingLoop
 
         loop = SkippingLoop
+        within = marker.kwargs.get("within", PATIENCE)
     given = {name: pyfuncitem.funcargs[name] for name in signature(test).parameters}
-    run(test(**given), loop=loop)
+    run(test(**given), within, loop)
     return True
 
 

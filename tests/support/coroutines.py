@@ -8,7 +8,7 @@ from support.patience import PATIENCE
 
 def run(
     script: Awaitable[None],
-    within: float = 120,
+    within: float = PATIENCE,
     loop: Callable[[], asyncio.AbstractEventLoop] | None = None,
 ) -> None:
     """Run a coroutine; it must end, also on a busy machine, and leave no task behind."""

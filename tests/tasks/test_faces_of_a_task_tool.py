@@ -10,7 +10,6 @@ from mcp_protogen.runtime.features.tasks.server.task_context import TaskContext
 from mcp_revisions import (
     REVISIONS,
     Accepted,
-    McpError,
     MissingCapability,
     Options,
     TaskCalls,
@@ -146,22 +145,6 @@ async def test_handler_answers_each_client_in_its_revision() -> None:
                 said = await call_with_progress(client, revision, "may", heard, tasks)
                 assert said == f"{name}, says a model"
                 assert (heard.progress, heard.log) == expected
-
-
-async def test_a_tool_that_has_to_be_a_task_is_refused_where_there_can_be_none() -> None:
-    for transport, revision in product(TRANSPORTS, NAMES):
-        heard, code = Heard(), -32021 if revision == STATELESS else -32601
-        async with connect_over(transport, client_for(revision, False, heard)) as client:
-            with case((transport, revision)), pytest.raises(McpError) as raised:
-                await call_with_progress(client, revision, "must", heard, False)
-            assert raised.value.code == code
-            assert (heard.progress, heard.log) == (set(), set()), "and nothing has run"
-    for transport, revision in product(TRANSPORTS, (OLD, STATELESS)):
-        heard = Heard()
-        async with connect_over(transport, client_for(revision, True, heard)) as client:
-            with case((transport, revision)):
-                said = await call_with_progress(client, revision, "must", heard, True)
-                assert said == "Ann, says a model"
 
 
 async def test_a_server_that_lacks_the_extension_of_its_revision_does_not_start() -> None:

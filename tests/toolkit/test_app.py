@@ -7,7 +7,6 @@ from typing import Any, cast
 
 import pytest
 from support.folders import ROOT
-from support.http.serving import run_app
 from support.revisions import OLD, REVISIONS
 from support.tables import case
 from support.toolkit.kits import mcp, pkg, prompt, resource, tool
@@ -60,15 +59,6 @@ async def test_an_app_speaks_the_revisions_that_are_named() -> None:
     with pytest.raises(pkg.NegotiationError):
         async with pkg.connect_in_memory(newest, greeter(), revisions=pkg.REVISIONS[:2]):
             pass
-
-
-async def test_an_app_is_an_asgi_application() -> None:
-    async with run_app(greeter().http()) as port:
-        for spoken in REVISIONS[1:]:
-            with case(spoken):
-                client = pkg.load(spoken).Client()
-                async with pkg.connect_http(f"http://127.0.0.1:{port}/mcp", client):
-                    await use(client, spoken)
 
 
 async def test_members_unknown_to_revision_are_left_out() -> None:

@@ -22,7 +22,16 @@ from support.sessions.talking import (
 )
 from support.sessions.wiretap import result, shake
 from support.tables import case
-from support.toolkit.mounting import Waiting, app, app_with_remote, in_memory, only, text_of, until
+from support.toolkit.mounting import (
+    Waiting,
+    app,
+    app_with_remote,
+    in_memory,
+    only,
+    over_http,
+    text_of,
+    until,
+)
 
 LOGGING: JsonObject = {**META, "io.modelcontextprotocol/logLevel": "debug"}
 
@@ -40,41 +49,11 @@ async def test_all_progress_comes_in_order_before_the_answer(of_remote: str, spo
     work.__annotations__["session"] = pkg.load(of_remote).Session
     remote.add_tool(work)
     async with serving(remote, progress_interval=0.0) as site:
-        served = app_with_remote(spoken, pkg.open_http(site.url)).http()
-        async with run_app(served) as port:
-            revisions = [known for known in pkg.REVISIONS if known.id == spoken]
-            url, ours = f"http://127.0.0.1:{port}/mcp", client(spoken)
-            async with pkg.connect(url, ours, revisions=revisions) as one:
-                reports: list[float] = []
-                await one.call_tool(
-                    "r_work", on_progress=lambda report: reports.append(report.done)
-                )
-                assert reports == [*range(50)]
-            await served.close()
-
-
-@pytest.mark.parametrize("revision", ERAS)
-async def test_log_entry_keeps_undeclared_members(revision: str) -> None:
-    more: JsonObject = {"_meta": {"vendor/key": [None]}, "x": {"y": None}}
-
-    async def play(hand: Hand) -> None:
-        if revision == OLD:
-            await shake(hand, tools={}, logging={})
-        else:
-            asked = await hand.take()
-            await hand.send(discover_result(asked["id"], tools={}, logging={}))
-        asked = await hand.take()
-        entry = notification("notifications/message", level="info", data={"a": None}, **more)
-        kind: JsonObject = {} if revision == OLD else {"resultType": "complete"}
-        await hand.send(entry, result(asked["id"], **kind, content=[]))
-        await hand.take()
-
-    top = app_with_remote(revision, Accepting(play), name="archive")
-    async with shaken(top) if revision == OLD else serve_by_hand(top) as hand:
-        about: JsonObject = {} if revision == OLD else {"_meta": LOGGING}
-        await hand.send(request("tools/call", 1, name="r_x", **about))
-        params = (await hand.take())["params"]
-    assert params == {"level": "info", "data": {"a": None}, "logger": "archive", **more}
+        top = app_with_remote(spoken, pkg.open_http(site.url))
+        async with over_http(client(spoken), top) as one:
+            reports: list[Any] = []
+            await one.call_tool("r_work", on_progress=reports.append)
+            assert [report.done for report in reports] == [*range(50)]
 
 
 @pytest.mark.parametrize("spoken", ERAS)

@@ -15,8 +15,7 @@ from mcp_revisions.v2025_11_25.models import (
     PaginatedRequestParams,
 )
 from support.json_types import JsonObject
-from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
-from support.sessions.talking import hello, modern
+from support.revisions import OLD, REVISIONS
 from support.tables import case
 from support.toolkit.kits import (
     Toolkit,
@@ -30,7 +29,6 @@ from support.toolkit.kits import (
     pkg,
     prompt,
     resource,
-    serve_by_hand,
     text_of,
     tool,
 )
@@ -93,23 +91,6 @@ def test_server_declares_exactly_its_items() -> None:
             server = kit(revision, **members)()
             assert server.capabilities().to_wire() == expected
             assert server.capabilities().to_wire() == expected
-
-
-async def test_and_the_same_to_clients_of_other_revisions() -> None:
-    for spoken in REVISIONS:
-        with case(spoken):
-            server = kit(STATELESS, shout=shout)()
-            async with serve_by_hand(server, revisions=pkg.REVISIONS) as hand:
-                first = modern("server/discover") if spoken not in HANDSHAKE else hello(spoken)
-                await hand.send(first)
-                assert (await hand.take())["result"]["capabilities"] == {
-                    "logging": {},
-                    "tools": CHANGES,
-                }
-            async with asking(server, spoken, bridged=True) as ask_it:
-                assert "tools" in await ask_it("tools/list")
-                with pytest.raises(Exception, match="Method not found"):
-                    await ask_it("prompts/list")
 
 
 class ByHand(Toolkit, mcp.Server):

@@ -116,35 +116,24 @@ class Answers:
         return {"role": "assistant", "content": {"type": "text", "text": "It"}, "model": "m"}
 
 
-class FromHandshake(Answers, TaskCalls, handshake.Client):
-    """A client of 2025-11-25."""
+def client_class(revision: str, *bases: type[Any]) -> type[Any]:
+    """Return a class of clients with tasks of a revision."""
+    mcp: Any = pkg.load(revision)
 
-    async def on_elicit(
-        self, params: handshake.models.ElicitRequestParams
-    ) -> handshake.models.ElicitResult:
-        return handshake.models.ElicitResult.from_wire(self.chosen(params))
+    async def on_elicit(self: Answers, params: object) -> Any:
+        return mcp.models.ElicitResult.from_wire(self.chosen(params))
 
-    async def on_create_message(
-        self, params: handshake.models.CreateMessageRequestParams
-    ) -> handshake.models.CreateMessageResult:
-        return handshake.models.CreateMessageResult.from_wire(self.sample(params))
+    async def on_create_message(self: Answers, params: object) -> Any:
+        return mcp.models.CreateMessageResult.from_wire(self.sample(params))
 
-
-class FromStateless(Answers, TasksClient, TaskCalls, stateless.Client):
-    """A client of 2026-07-28."""
-
-    async def on_elicit(
-        self, params: stateless.models.ElicitRequestParams
-    ) -> stateless.models.ElicitResult:
-        return stateless.models.ElicitResult.from_wire(self.chosen(params))
-
-    async def on_create_message(
-        self, params: stateless.models.CreateMessageRequestParams
-    ) -> stateless.models.CreateMessageResult:
-        return stateless.models.CreateMessageResult.from_wire(self.sample(params))
+    handlers = {"on_elicit": on_elicit, "on_create_message": on_create_message}
+    return type("Ours", (Answers, *bases, mcp.Client), handlers)
 
 
-CLIENTS: Final[dict[str, Any]] = {OLD: FromHandshake, STATELESS: FromStateless}
+CLIENTS: Final[dict[str, Any]] = {
+    OLD: client_class(OLD, TaskCalls),
+    STATELESS: client_class(STATELESS, TasksClient, TaskCalls),
+}
 
 
 @asynccontextmanager
