@@ -73,7 +73,7 @@ async def test_a_code_of_an_honest_server_does_not_go_to_an_evil_one() -> None:
             async with two_servers(**{ADVERTISED: advertised}) as (at, honest):
                 await at.refuse_post()
                 # The user agreed at the honest server.
-                assert len(honest.tokens.codes) == 1
+                assert len(honest.codes) == 1
                 assert not at.server.requests_to("token")
 
 

@@ -57,7 +57,7 @@ async def serve_guarded(
     setup: Mapping[str, Any] | None = None,
     resource: Mapping[str, Any] | None = None,
 ) -> AsyncGenerator[GuardedServer, None]:
-    """Serve the tool `echo`; `setup` and `resource` are fields of `Setup` and `ResourceSetup`."""
+    """Serve the tool `echo`; `setup` is for the authorization server."""
     app = app_of(tools(revision, echo))
     guard = GuardedServer(app)
     async with run_app(guard, lifespan="off") as port:

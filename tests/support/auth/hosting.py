@@ -76,7 +76,7 @@ async def host_parts() -> AsyncGenerator[Hosted, None]:
 async def authorization_server(
     path: str = "", **chosen: Any
 ) -> AsyncGenerator[AuthorizationServer, None]:
-    """Serve an authorization server on a port; `chosen` are fields of `Setup`."""
+    """Serve an authorization server on a port; `chosen` are arguments of `AuthorizationServer`."""
     async with host_parts() as app:
         server = AuthorizationServer(issuer=app.origin + path, **chosen)
         app.parts.append(server)

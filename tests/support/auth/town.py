@@ -7,10 +7,8 @@ from typing import Any, Final
 
 import httpx2
 import pytest
-from support.auth.authorization_server import AuthorizationServer
-from support.auth.behaviour import Behaviour
+from support.auth.authorization_server import AuthorizationServer, Behaviour, Client
 from support.auth.browsing import User
-from support.auth.clients import Client
 from support.auth.hosting import Hosted, host_parts
 from support.auth.messages import Request
 from support.auth.resource import Resource
@@ -64,7 +62,7 @@ async def town(
             issuer=hosts[0].origin,
             clients=(APP,),
             behaviour=Behaviour(**(behaviour or {})),
-            scopes=tuple(scopes),
+            scopes=scopes,
         )
         found = Resource([server], url=f"{hosts[1].origin}/mcp", **resource)
         hosts[0].parts.append(server)
