@@ -195,7 +195,8 @@ class AuthorizationServer:
 
     def _register(self, request: Request) -> Response:
         wanted = json.loads(request.body)
-        method = self.behaviour.auth_method or wanted["token_endpoint_auth_method"]
+        asked = wanted.get("token_endpoint_auth_method", "client_secret_basic")
+        method = self.behaviour.auth_method or asked
         name = f"{next(self._numbers)}-of-{urlsplit(self.issuer).hostname}"
         client = Client(
             client_id=f"client-{name}",
@@ -229,7 +230,7 @@ class AuthorizationServer:
             challenge=asked["code_challenge"],
             key=asked.get("dpop_jkt"),
         )
-        members = {"code": code, "state": asked["state"], "iss": self.issuer}
+        members = {"code": code, "state": asked.get("state"), "iss": self.issuer}
         return redirect_to(uri, replace_members(members, self.behaviour.redirected))
 
     def _token(self, request: Request) -> Response:
