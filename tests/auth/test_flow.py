@@ -208,7 +208,7 @@ BAD_WORLDS: tuple[tuple[str, Behaviour, dict[str, Any], type[Exception], tuple[s
 )
 
 
-@pytest.mark.shows("PR-09", "AM-13", "PK-04", "IS-02", "IS-03", "IS-04", "IS-06")
+@pytest.mark.shows("GE-06", "PR-09", "AM-13", "PK-04", "IS-02", "IS-03", "IS-04", "IS-06")
 def test_a_client_stops_where_something_is_wrong() -> None:
     for name, behaviour, resource, error, reached in BAD_WORLDS:
         one = server(behaviour=behaviour)

@@ -13,6 +13,7 @@ from mcp_protogen.runtime.http.client.authorization import Exchange
 from support.auth.authorization_server import Behaviour
 from support.auth.browsing import User
 from support.auth.guarded_server import GuardedServer, echo, serve_guarded
+from support.auth.messages import redirect_to
 from support.http.serving import serving
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import client, content_of, pkg, tools
@@ -351,6 +352,32 @@ async def test_a_token_is_not_sent_without_encryption() -> None:
         with case(url), pytest.raises(ValueError, match=r"HTTPS only.*trusted_hosts"):
             pkg.OAuth().authorizer(url)
     pkg.OAuth(fetch_policy=trusting).authorizer("http://mcp.internal/mcp")
+
+
+@pytest.mark.shows("SF-01", "SF-02", "SF-03")
+async def test_neither_documents_nor_redirects_send_a_client_on_the_web_to_an_inner_service() -> (
+    None
+):
+    policy = pkg.FetchPolicy(loopback=False, trusted_hosts=frozenset({"127.0.0.1"}))
+    async with serve_guarded(STATELESS) as guard:
+        inner = guard.origin.replace("127.0.0.1", "localhost")
+        rows: list[tuple[dict[str, Any], dict[str, Any]]] = [
+            ({}, {"document": {"authorization_servers": [inner]}}),
+            ({}, {"document": {"authorization_servers": ["file:///etc/passwd"]}}),
+            ({"metadata": {"registration_endpoint": f"{inner}/secret"}}, {}),
+            ({"metadata": {"token_endpoint": f"{inner}/secret"}}, {}),
+            ({"instead": {"metadata": redirect_to(f"{inner}/secret")}}, {}),
+            ({"instead": {"register": redirect_to(f"{inner}/secret")}}, {}),
+            ({"instead": {"token": redirect_to(f"{inner}/secret")}}, {}),
+            ({}, {"challenge": {"resource_metadata": f"{inner}/secret"}}),
+        ]
+        for behaviour, resource in rows:
+            guard.server.behave(**{"metadata": {}, "instead": {}, **behaviour})
+            guard.resource.change(**{"document": {}, **resource})
+            with case((behaviour, resource)), pytest.raises(pkg.AuthorizationError):
+                await call_once(guard, STATELESS, oauth_of(User(), fetch_policy=policy))
+        shown = {request.headers["host"] for request in guard.requests}
+        assert shown == {guard.origin.removeprefix("http://")}
 
 
 async def test_other_programs_send_authorized_requests_with_httpx() -> None:
