@@ -354,6 +354,13 @@ async def test_a_token_is_not_sent_without_encryption() -> None:
     pkg.OAuth(fetch_policy=trusting).authorizer("http://mcp.internal/mcp")
 
 
+async def test_a_server_elsewhere_names_no_place_on_this_machine() -> None:
+    url, challenge = "https://mcp.example/mcp", 'Bearer resource_metadata="http://127.0.0.1:9/"'
+    refused = Exchange("POST", url, {}, 401, {"www-authenticate": [challenge]}.__getitem__)
+    with pytest.raises(pkg.UnsafeUrl, match="must be an https URL"):
+        await pkg.OAuth().authorizer(url).again([refused])
+
+
 @pytest.mark.shows("SF-01", "SF-02", "SF-03")
 async def test_neither_documents_nor_redirects_send_a_client_on_the_web_to_an_inner_service() -> (
     None
