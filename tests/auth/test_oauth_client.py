@@ -13,6 +13,7 @@ from mcp_protogen.runtime.http.client.authorization import Exchange
 from support.auth.authorization_server import Behaviour
 from support.auth.browsing import User
 from support.auth.guarded_server import GuardedServer, echo, serve_guarded
+from support.auth.issuing import Clock
 from support.auth.messages import redirect_to
 from support.http.serving import serving
 from support.revisions import OLD, STATELESS
@@ -20,16 +21,6 @@ from support.sessions.talking import client, content_of, pkg, tools
 from support.tables import case
 
 ERAS = (OLD, STATELESS)
-
-
-class Clock:
-    """A clock that is set by hand, in seconds of the epoch."""
-
-    def __init__(self) -> None:
-        self.now = 1_800_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def oauth_of(user: User, **settings: Any) -> Any:

@@ -5,8 +5,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from support.auth.authorization_server import AuthorizationServer
-from support.auth.hosting import Hosted, send_response
-from support.auth.messages import Request
+from support.auth.hosting import Hosted, request_of, send_response
 from support.auth.resource import Resource
 from support.http.serving import app_of, run_app
 from support.sessions.talking import tools
@@ -32,9 +31,7 @@ class GuardedServer(Hosted):
         if scope["path"] != "/mcp":
             await super().__call__(scope, receive, send)
             return
-        fields = {name.decode(): value.decode("latin-1") for name, value in scope["headers"]}
-        request = Request(method=scope["method"], url=self.url, headers=fields)
-        response = self.resource.answer(request)
+        response = self.resource.answer(request_of(scope, self.origin))
         if response.status == 200:
             await self.app(scope, receive, send)
         else:
