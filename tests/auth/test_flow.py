@@ -53,51 +53,40 @@ def visit(
     return Visit(one, Resource([one], **(resource or {})), **settings)
 
 
-# Set-ups of the official suite for clients that must succeed, and more: the authorization server,
-# and the resource.
-GOOD_WORLDS: tuple[tuple[str, dict[str, Any], dict[str, Any]], ...] = (
-    ("metadata named in the challenge", {}, {}),
-    ("metadata at the path", {}, {"where": frozenset({"path", "root"})}),
+UNSAID: dict[str, Any] = {"authorization_response_iss_parameter_supported": None}
+TENANT = f"{ISSUER}/tenant1"
+
+# Set-ups of the official suite for clients that must succeed, and more: the issuer, the behaviour
+# of the authorization server, and the resource.
+GOOD_WORLDS: tuple[tuple[str, str, dict[str, Any], dict[str, Any]], ...] = (
+    ("metadata named in the challenge", ISSUER, {}, {}),
+    ("metadata at the path", ISSUER, {}, {"where": frozenset({"path", "root"})}),
     (
-        "metadata at the root, of the whole host",
-        {"issuer": f"{ISSUER}/tenant1"},
+        *("metadata at the root, of the whole host", TENANT, {}),
         {"where": frozenset({"root"}), "document": {"resource": "https://mcp.example.com"}},
     ),
-    ("OpenID Connect", {"behaviour": Behaviour(places=("openid-inserted",))}, {}),
-    (
-        "OpenID Connect after the path",
-        {"issuer": f"{ISSUER}/tenant1", "behaviour": Behaviour(places=("openid-appended",))},
-        {},
-    ),
-    ("issuer that ends with a slash", {"issuer": f"{ISSUER}/"}, {}),
-    (
-        "issuer not sent, and not said to be",
-        {
-            "behaviour": Behaviour(
-                metadata={"authorization_response_iss_parameter_supported": None},
-                redirected={"iss": None},
-            )
-        },
-        {},
-    ),
-    ("Basic", {"behaviour": Behaviour(auth_method="client_secret_basic")}, {}),
-    ("secret posted", {"behaviour": Behaviour(auth_method="client_secret_post")}, {}),
-    ("no refresh tokens", {"behaviour": NEVER}, {}),
-    ("scopes in challenge and metadata", {}, {"scopes": ("read", "write")}),
-    ("scopes in the metadata", {}, {"scopes": ("read",), "challenge": {"scope": None}}),
+    ("OpenID Connect", ISSUER, {"places": ("openid-inserted",)}, {}),
+    ("OpenID Connect after the path", TENANT, {"places": ("openid-appended",)}, {}),
+    ("issuer that ends with a slash", f"{ISSUER}/", {}, {}),
+    ("issuer not sent or announced", ISSUER, {"metadata": UNSAID, "redirected": {"iss": None}}, {}),
+    ("Basic", ISSUER, {"auth_method": "client_secret_basic"}, {}),
+    ("secret posted", ISSUER, {"auth_method": "client_secret_post"}, {}),
+    ("no refresh tokens", ISSUER, {"refreshes": False}, {}),
+    ("scopes in challenge and metadata", ISSUER, {}, {"scopes": ("read", "write")}),
+    ("scopes in the metadata", ISSUER, {}, {"scopes": ("read",), "challenge": {"scope": None}}),
 )
 
 
 @pytest.mark.shows("GE-02", "PR-05", "PR-06", "PR-07", "AM-08", "AM-10", "AM-11", "AM-12", "TK-01")
 def test_a_client_gets_a_token_that_the_resource_takes() -> None:
-    for name, setup, resource in GOOD_WORLDS:
+    for name, issuer, behaviour, resource in GOOD_WORLDS:
         with case(name):
-            guest = visit(server(**setup), resource)
+            guest = visit(server(issuer=issuer, behaviour=Behaviour(**behaviour)), resource)
             known = guest.authorize()
             assert guest.call().status == 200
             assert known.server
             assert known.client
-            assert known.server.issuer == setup.get("issuer", ISSUER) == known.client.issuer
+            assert known.server.issuer == issuer == known.client.issuer
             assert known.resource == guest.resource.document()["resource"]
             assert len(guest.resource.servers[0].requests_to("token")) == 1
 
@@ -156,62 +145,37 @@ def test_a_client_that_is_known_already_is_used_as_it_is() -> None:
     assert guest.call().status == 200
 
 
+FOUND = ("metadata",)
 REACHED = ("metadata", "register", "authorize")
+NO_PKCE: dict[str, Any] = {"code_challenge_methods_supported": None}
+ELSEWHERE = {"document": {"resource": "https://evil.example.com/mcp"}}
 
 
-# Set-ups of the official suite for clients that must stop, and more: the authorization server, the
-# resource, the error, and the reached endpoints.
-BAD_WORLDS: tuple[tuple[str, Behaviour, dict[str, Any], type[Exception], tuple[str, ...]], ...] = (
-    (
-        "metadata of another issuer",
-        Behaviour(metadata={"issuer": OTHER}),
-        {},
-        InvalidMetadata,
-        ("metadata",),
-    ),
-    (
-        "metadata of an issuer with a slash",
-        Behaviour(metadata={"issuer": f"{ISSUER}/"}),
-        {},
-        InvalidMetadata,
-        ("metadata",),
-    ),
-    (
-        "metadata of another resource",
-        Behaviour(),
-        {"document": {"resource": "https://evil.example.com/mcp"}},
-        InvalidMetadata,
-        (),
-    ),
-    (
-        "no PKCE",
-        Behaviour(metadata={"code_challenge_methods_supported": None}),
-        {},
-        AuthorizationError,
-        ("metadata",),
-    ),
-    (
-        "no page for users",
-        Behaviour(metadata={"authorization_endpoint": None}),
-        {},
-        AuthorizationError,
-        ("metadata",),
-    ),
+# Set-ups of the official suite for clients that must stop, and more: the behaviour of the
+# authorization server, the resource, the error, and the reached endpoints.
+BAD_WORLDS: tuple[
+    tuple[str, dict[str, Any], dict[str, Any], type[Exception], tuple[str, ...]], ...
+] = (
+    ("of another issuer", {"metadata": {"issuer": OTHER}}, {}, InvalidMetadata, FOUND),
+    ("of an issuer /", {"metadata": {"issuer": f"{ISSUER}/"}}, {}, InvalidMetadata, FOUND),
+    ("of another resource", {}, ELSEWHERE, InvalidMetadata, ()),
+    ("no PKCE", {"metadata": NO_PKCE}, {}, AuthorizationError, FOUND),
+    ("no page", {"metadata": {"authorization_endpoint": None}}, {}, AuthorizationError, FOUND),
     *(
-        (name, Behaviour(redirected={"iss": iss}, metadata=said), {}, AuthorizationError, REACHED)
-        for said in ({}, {"authorization_response_iss_parameter_supported": None})
+        (name, {"redirected": {"iss": iss}, "metadata": said}, {}, AuthorizationError, REACHED)
+        for said in ({}, UNSAID)
         for name, iss in (("wrong issuer", OTHER), ("normalised issuer", f"{ISSUER}/"))
     ),
-    ("issuer missing", Behaviour(redirected={"iss": None}), {}, AuthorizationError, REACHED),
-    ("another state", Behaviour(redirected={"state": "x"}), {}, AuthorizationError, REACHED),
-    ("refused", Behaviour(redirected={"error": "access_denied"}), {}, OAuthError, REACHED),
+    ("issuer missing", {"redirected": {"iss": None}}, {}, AuthorizationError, REACHED),
+    ("another state", {"redirected": {"state": "x"}}, {}, AuthorizationError, REACHED),
+    ("refused", {"redirected": {"error": "access_denied"}}, {}, OAuthError, REACHED),
 )
 
 
 @pytest.mark.shows("GE-06", "PR-09", "AM-13", "PK-04", "IS-02", "IS-03", "IS-04", "IS-06")
 def test_a_client_stops_where_something_is_wrong() -> None:
     for name, behaviour, resource, error, reached in BAD_WORLDS:
-        one = server(behaviour=behaviour)
+        one = server(behaviour=Behaviour(**behaviour))
         with case(name):
             with pytest.raises(AuthorizationError) as stopped:
                 visit(one, resource).authorize()
