@@ -26,7 +26,7 @@ from mcp_protogen.runtime.features.auth.signing import PrivateKey
 from mcp_protogen.runtime.features.auth.steps import AuthorizationRequest, Fetched, Step
 from support import tables
 from support.auth.authorization_server import AuthorizationServer, Behaviour, Client
-from support.auth.fuzzing import bent_documents
+from support.fuzzing import bent_documents
 from support.auth.messages import Response, json_response
 from support.auth.pem import pem_of
 from support.auth.playing import Given, play, urls
