@@ -26,13 +26,13 @@ from mcp_protogen.runtime.features.auth.signing import PrivateKey
 from mcp_protogen.runtime.features.auth.steps import AuthorizationRequest, Fetched, Step
 from support import tables
 from support.auth.authorization_server import AuthorizationServer, Behaviour, Client
-from support.fuzzing import bent_documents
 from support.auth.messages import Response, json_response
 from support.auth.pem import pem_of
 from support.auth.playing import Given, play, urls
 from support.auth.resource import Resource
 from support.auth.token_requests import REDIRECT_URI, redirect_back
 from support.auth.visiting import Visit
+from support.fuzzing import bent_documents
 from support.tables import case
 
 ISSUER = "https://login.example.com"

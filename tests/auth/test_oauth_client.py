@@ -12,10 +12,10 @@ import pytest
 from mcp_protogen.runtime.http.client.authorization import Exchange
 from support.auth.authorization_server import Behaviour
 from support.auth.browsing import User
-from support.auth.guarded_server import GuardedServer, echo, serve_guarded
+from support.auth.guarded_server import GuardedServer, serve_guarded
 from support.auth.issuing import Clock
 from support.auth.messages import redirect_to
-from support.http.serving import serving
+from support.http.serving import echo, serving
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import client, content_of, pkg, tools
 from support.tables import case

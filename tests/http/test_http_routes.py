@@ -7,7 +7,7 @@ import threading
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from mcp_protogen.runtime.http.server.routes import Routes
@@ -16,7 +16,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, StreamingResponse
 from starlette.routing import Route as Page
-from support.http.serving import Site, app_of, calling, run_app, serving, text_in
+from support.http.serving import Site, app_of, calling, echo, run_app, serving, text_in
 from support.json_types import Json
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import pkg, tools
@@ -32,12 +32,8 @@ class Point:
     x: int
 
 
-async def call(session: Any, params: Any) -> str:
-    return str(params.name)
-
-
 def ours() -> Any:
-    return tools(STATELESS, call)
+    return tools(STATELESS, echo)
 
 
 def serve_routes(*routes: Route, **options: Any) -> Any:
@@ -346,7 +342,7 @@ async def test_where_each_session_has_a_server_there_is_no_state_of_all() -> Non
     async def state(request: RouteRequest) -> object:
         return request.state
 
-    asgi = pkg.http_app(type(tools(OLD, call)), routes=[Route("/state", state)])
+    asgi = pkg.http_app(type(tools(OLD, echo)), routes=[Route("/state", state)])
     async with run_app(asgi) as port, calling(port) as site:
         assert (await site.http.get("/state")).status_code == 500
 
@@ -429,7 +425,7 @@ def test_mistakes_of_a_route_are_named_when_it_is_made() -> None:
     )
     for path, endpoint, options, error, why in rows:
         with case(why), pytest.raises(error, match=why):
-            Route(path, endpoint, **options)
+            Route(path, cast(Any, endpoint), **options)
 
 
 def test_mistakes_of_routes_are_named_when_an_application_is_made() -> None:

@@ -15,6 +15,7 @@ from support.http.serving import (
     JSON,
     POSTED,
     Site,
+    echo,
     outcome,
     raw,
     serving,
@@ -61,10 +62,6 @@ async def asks(session: Session, params: CallToolRequestParams) -> str:
     message = m.SamplingMessage(role="user", content=m.TextContent(text="?"))
     answer = await session.create_message([message], 1)
     return str(content_of(answer).text)
-
-
-async def echo(session: Session, params: CallToolRequestParams) -> str:
-    return str(params.name)
 
 
 def asking() -> Any:

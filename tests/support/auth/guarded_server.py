@@ -7,13 +7,8 @@ from typing import Any
 from support.auth.authorization_server import AuthorizationServer
 from support.auth.hosting import Hosted, request_of, send_response
 from support.auth.resource import Resource
-from support.http.serving import app_of, run_app
+from support.http.serving import app_of, echo, run_app
 from support.sessions.talking import tools
-
-
-async def echo(session: Any, params: Any) -> str:
-    """Return the tool's own name."""
-    return str(params.name)
 
 
 class GuardedServer(Hosted):
