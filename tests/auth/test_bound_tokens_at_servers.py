@@ -48,10 +48,6 @@ def site_of(proofs: Proving, **chosen: Any) -> Any:
     return serving(tools(STATELESS, echo), pkg.REVISIONS, authentication=guard, old_sse=True)
 
 
-def error_params(error: str, text: str) -> str:
-    return f'error="{error}", error_description="{text}", '
-
-
 @pytest.mark.shows("DP-04")
 async def test_a_server_may_take_nothing_but_bound_tokens() -> None:
     async with site_of(Proving(), require_proofs=True, scopes={"read"}) as site:

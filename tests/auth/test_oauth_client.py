@@ -251,22 +251,6 @@ async def test_tokens_that_cannot_be_stored_are_used_all_the_same(
     assert (len(user.pages), count_requests(guard, "token"), count_refused(guard)) == (1, 3, 1)
 
 
-@pytest.mark.shows("DP-01", "DP-02")
-async def test_tokens_can_be_bound_to_a_key() -> None:
-    for revision in ERAS:
-        with case(revision):
-            user = User()
-            async with serve_guarded(revision) as guard:
-                oauth = oauth_of(user, dpop=pkg.DPoP())
-                async with connect(guard, revision, oauth) as ours:
-                    for _ in range(3):
-                        await tool_text(ours, revision)
-            accepted = guard.resource.accepted
-            assert all(request.headers["authorization"].startswith("DPoP ") for request in accepted)
-            proofs = {request.headers["dpop"] for request in accepted}
-            assert len(proofs) == len(accepted)
-
-
 async def test_the_servers_of_a_configuration_are_authorized_unless_they_have_a_header() -> None:
     user = User()
     async with serve_guarded(STATELESS) as guard:
