@@ -22,17 +22,13 @@ from support.auth.guarding import (
     read_challenges,
     telling,
 )
-from support.http.serving import calling, run_app, serving
+from support.http.serving import calling, echo, run_app, serving
 from support.revisions import OLD, REVISIONS, STATELESS
 from support.sessions.talking import hello, pkg, tools
 from support.tables import case
 
 STREAMABLE = REVISIONS[1:]
 HELD = f'resource_metadata="{METADATA}"'
-
-
-async def echo(session: Session, params: CallToolRequestParams) -> str:
-    return str(params.name)
 
 
 def ours() -> Any:

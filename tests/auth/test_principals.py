@@ -5,21 +5,11 @@ from typing import Any
 import pytest
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
+from support.auth.guarding import OTHER, READING, TOKENS, WRITING, authentication, bearing
 from support.http.serving import serving, text_in
 from support.revisions import HANDSHAKE, OLD, STATELESS
 from support.sessions.talking import pkg, request, tools
 from support.tables import case
-
-READING, WRITING, OTHER = "r" * 16, "w" * 16, "o" * 16
-TOKENS = {
-    READING: pkg.Principal("ada", frozenset({"read"}), {"tenant": "one"}, 4e9),
-    WRITING: pkg.Principal("ada", frozenset({"read", "write"}), {"tenant": "two"}),
-    OTHER: pkg.Principal("ben", frozenset({"read", "write"})),
-}
-
-
-def bearing(token: str) -> dict[str, str]:
-    return {"authorization": f"Bearer {token}"}
 
 
 async def tell(session: Session, params: CallToolRequestParams) -> str:
@@ -29,10 +19,6 @@ async def tell(session: Session, params: CallToolRequestParams) -> str:
 
 
 TOLD = {READING: "ada ['read'] one 4000000000.0", WRITING: "ada ['read', 'write'] two None"}
-
-
-def authentication() -> Any:
-    return pkg.Authentication(verify=pkg.static_tokens(TOKENS))
 
 
 @pytest.mark.parametrize("sessions", [True, False])

@@ -1,4 +1,7 @@
-"""Abnormal request bodies: each gets its status and code, and harms no other client."""
+"""Abnormal request bodies: each gets its status and code, and harms no other client.
+
+`runtime/test_jsonrpc.py` has more texts that are no messages.
+"""
 
 import json
 from collections.abc import Callable
@@ -51,26 +54,14 @@ def nest_arrays(depth: int) -> bytes:
 
 NOT_JSON = [
     Case("nothing", b"", 400, PARSE),
-    Case("white space", b" \r\n\t", 400, PARSE),
     Case("half of it", ping()[:-1], 400, PARSE),
     Case("two of it", ping() + ping(), 400, PARSE),
-    Case("a comma too many", ping(b","), 400, PARSE),
-    Case("single quotes", ping().replace(b'"', b"'"), 400, PARSE),
-    Case("a comment", b"/**/" + ping(), 400, PARSE),
     Case("UTF-16", ping().decode().encode("utf-16"), 400, PARSE),
     Case("invalid UTF-8", argument(b'"\xff\xfe"'), 400, PARSE),
-    Case("overlong UTF-8", argument(b'"\xc0\xaf"'), 400, PARSE),
-    Case("a surrogate in UTF-8", argument(b'"\xed\xa0\x80"'), 400, PARSE),
-    Case("NUL between", ping().replace(b",", b",\0"), 400, PARSE),
-    Case("NUL at the end", ping() + b"\0", 400, PARSE),
     Case("NUL in a string", argument(b'"\0"'), 400, PARSE),
-    Case("a return in a string", argument(b'"\r\n"'), 400, PARSE),
     Case("NaN", argument(b"NaN"), 400, PARSE),
-    Case("infinity", argument(b"-Infinity"), 400, PARSE),
     Case("a number of 5000 digits", argument(b"1" * 5000), 400, PARSE),
     Case("an id of 5000 digits", ping(id=b"1" * 5000), 400, PARSE),
-    Case("a number in hexadecimal", argument(b"0x10"), 400, PARSE),
-    Case("a number with a zero before it", argument(b"007"), 400, PARSE),
     Case("nested 100,000 times", nest_arrays(100_000), 400, PARSE),
     Case("nested objects", b'{"a":' * 5000 + b"1" + b"}" * 5000, 400, PARSE),
     Case("nested 300 times in an argument", argument(nest_arrays(300)), 400, PARSE),
@@ -88,19 +79,13 @@ NO_MESSAGE = [
     Case("another jsonrpc", b'{"jsonrpc":"1.0","id":1,"method":"ping"}', 400, REQUEST),
     Case("jsonrpc as a number", b'{"jsonrpc":2.0,"id":1,"method":"ping"}', 400, REQUEST),
     Case("a method that is none", b'{"jsonrpc":"2.0","id":1,"method":{}}', 400, REQUEST),
-    Case("an id that is an object", ping(id=b"{}"), 400, REQUEST),
-    Case("an id that is an array", ping(id=b"[1]"), 400, REQUEST),
     Case("an id that is null", ping(id=b"null"), 400, REQUEST),
-    Case("an id that is true", ping(id=b"true"), 400, REQUEST),
-    Case("an id with a fraction", ping(id=b"1.5"), 400, REQUEST),
     Case("a message with a method and a result", ping(b',"result":{}'), 400, REQUEST),
     Case("initialize once more", json.dumps(hello()).encode(), 400, REQUEST),
 ]
 
 SERVED = [
-    Case("a member twice", ping(b',"method":"nothing","method":"ping"'), 200),
     Case("unknown members", ping(b',"more":[1,2,3],"__proto__":{}'), 200),
-    Case("an id twice", ping(b',"id":2'), 200),
     Case("an id that is empty", ping(id=b'""'), 200),
     Case("an id of 1000 digits", ping(id=b"-" + b"9" * 1000), 200),
     Case("an id of 1001 digits", ping(id=b"1" + b"0" * 1000), 400, REQUEST),
@@ -108,7 +93,6 @@ SERVED = [
     Case("a longer id", ping(id=b'"%b"' % (b"x" * 1001)), 400, REQUEST),
     Case("an id with line ends", ping(id=rb'"a\r\ndata: b\n\n"'), 200),
     Case("an id with NUL", ping(id=rb'"\u0000"'), 200),
-    Case("a fraction of zero in an id", ping(id=b"1.0"), 200),
     Case("NUL in a string, escaped", argument(rb'"\u0000"'), 200),
     Case("a byte order mark", b"\xef\xbb\xbf" + ping(), 200),
     Case("a lone surrogate", argument(rb'"\ud800"'), 200),
@@ -123,12 +107,6 @@ SERVED = [
     Case("an unknown method", ping().replace(b"ping", b"no/such"), 200, -32601),
     Case("a very long method", ping().replace(b"ping", b"x" * 100_000), 200, -32601),
     Case("params that are an array", ping(b',"params":[1]'), 200, PARAMS),
-    Case(
-        "params that are null",
-        argument(b"1").replace(b'"params":', b'"params":null,"x":'),
-        200,
-        PARAMS,
-    ),
     Case("an answer to nothing", b'{"jsonrpc":"2.0","id":99,"result":{}}', 202),
     Case(
         "an error about nothing",

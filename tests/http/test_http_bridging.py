@@ -12,22 +12,19 @@ from support.http.principals import ADA, BEN, GUARD
 from support.http.serving import Site, calling, run_app, text_in
 from support.json_types import JsonObject
 from support.revisions import ERAS, OLD, STATELESS
-from support.sessions.bridging import ASKED, form
+from support.sessions.bridging import ASKED
 from support.sessions.talking import (
     INITIALIZED,
     META,
     VERSION,
     Accepting,
     Hand,
-    entry,
     hello,
     pkg,
     request,
     tools,
 )
 from support.tables import case
-
-CHANGED = "notifications/tools/list_changed"
 
 
 class Origin:
@@ -44,17 +41,9 @@ class Origin:
         async def call(session: Session, params: CallToolRequestParams) -> str:
             nonlocal count
             count += 1
-            if params.name == "ask":
-                answer: Any = await session.request(
-                    entry(session, "elicitation/create"), form("Really?", self.revision)
-                )
-                return str(answer.content)
-            if params.name == "report":
-                await session.progress(1, 2)
-                await session.log("info", "half")
             return str(count)
 
-        return tools(self.revision, call, SENDS={CHANGED, "notifications/message"})
+        return tools(self.revision, call)
 
     async def open(self) -> Any:
         self.opened += 1

@@ -311,19 +311,6 @@ def test_workers_share_a_port_and_are_replaced_and_drained(redis: Redis) -> None
     run(script(), 300)
 
 
-@pytest.mark.long
-def test_workers_end_with_the_process_that_started_them(redis: Redis) -> None:
-    async def script() -> None:
-        async with serve_module("support.http.worker", "PORT", environment=redis) as process:
-            async with calling(process.port) as site:
-                pids = await pids_of(site)
-            process.processes[0].kill()
-            while any(Path(f"/proc/{pid}/exe").exists() for pid in pids):
-                await asyncio.sleep(0.01)
-
-    run(script(), 300)
-
-
 FORKING = """
 import asyncio, multiprocessing, os, time
 from pathlib import Path

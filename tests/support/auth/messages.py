@@ -17,10 +17,6 @@ class Request:
     body: bytes = b""
 
     @property
-    def path(self) -> str:
-        return urlsplit(self.url).path
-
-    @property
     def query(self) -> dict[str, str]:
         """Return the parameters of the URL; a repeated parameter is an error."""
         return _once(parse_qsl(urlsplit(self.url).query, keep_blank_values=True))
@@ -38,9 +34,6 @@ class Response:
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     body: bytes = b""
-
-    def json(self) -> Any:
-        return json.loads(self.body)
 
 
 class Fault(Exception):

@@ -54,6 +54,11 @@ def app_of(servers: Servers, revisions: Any = None, **chosen: Any) -> pkg.HttpAp
     )
 
 
+async def echo(session: Any, params: Any) -> str:
+    """Return the name of the tool."""
+    return str(params.name)
+
+
 def chosen_of_runs(monkeypatch: pytest.MonkeyPatch) -> list[uvicorn.Config]:
     """Return the options that `run_http` would serve with; from now on it does not serve."""
     chosen: list[uvicorn.Config] = []
