@@ -46,13 +46,11 @@ def test_vectors_and_findings_can_be_written_to_a_file(mcp_gen: Run) -> None:
         assert Path("file").read_text() == said != ""
 
 
-def test_the_same_bytes_come_of_every_run() -> None:
-    argv = [sys.executable, "-m", "mcp_protogen", "vectors", "--revision", NEWEST]
-    runs = [
-        subprocess.run(argv, env={"PYTHONHASHSEED": seed}, capture_output=True, check=True).stdout
-        for seed in ("1", "2")
-    ]
-    assert runs[0] == runs[1]
+def test_the_same_bytes_come_of_every_run(mcp_gen: Run) -> None:
+    asked = ("vectors", "--revision", NEWEST)
+    argv = [sys.executable, "-m", "mcp_protogen", *asked]
+    ran = subprocess.run(argv, env={"PYTHONHASHSEED": "1"}, capture_output=True, check=True)
+    assert ran.stdout.decode() == mcp_gen(*asked).out
 
 
 def test_vectors_of_a_draft_are_made_from_its_schema(mcp_gen: Run) -> None:
