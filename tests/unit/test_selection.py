@@ -95,7 +95,7 @@ def test_run_makes_or_keeps_revisions_that_are_named_or_there() -> None:
             options = select(asked, PINS, lock, schema)
             assert options.revisions == tuple(revisions.split())
             assert options.schemas == ({asked[-1]: schema} if schema else {})
-            known = lock.inputs.revisions if lock else {}
+            known = (lock or make_lock(INPUTS)).inputs.revisions
             assert options.kept == {revision: known[revision] for revision in kept.split()}
 
 
