@@ -23,6 +23,7 @@ from mcp_protogen.pipeline import commands
 from mcp_protogen.pipeline.output.lock import LOCK_NAME
 from mcp_protogen.pipeline.settings import Settings
 from support import formats, tables
+from support.programs import run_program
 from support.running import Ran, Run
 from support.unit import packages
 
@@ -629,33 +630,25 @@ def test_without_anything_to_do_the_help_is_shown_and_it_is_no_success(
     assert "error[bad-config]" in mcp_gen().err
 
 
-def test_revisions_complete_in_a_shell(tmp_path: Path) -> None:
+def complete(folder: Path, words: str, *arguments: str) -> list[str]:
+    """Return what a shell offers for the last of some words."""
     code = "from mcp_protogen.cli import main; main()"
-    asking = {"_MCP_GEN_COMPLETE": "complete_bash", "COMP_CWORD": "2"}
-    words = {"COMP_WORDS": "mcp-gen --revision 2025-0"}
-    environment = {**os.environ, **asking, **words}
+    number = str(len(words.split()) - 1)
+    asking = {"_MCP_GEN_COMPLETE": "complete_bash", "COMP_CWORD": number, "COMP_WORDS": words}
+    command = [sys.executable, "-c", code, *arguments]
+    return run_program(*command, cwd=folder, env={**os.environ, **asking}).split()
+
+
+def test_revisions_complete_in_a_shell(tmp_path: Path) -> None:
     for arguments in ((), ("--check", "--out", "pkg"), ("new", "a"), ("diff", "a", "b")):
-        command = [sys.executable, "-c", code, *arguments]
-        ran = subprocess.run(
-            command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
-        )
         with tables.case(arguments):
-            assert ran.stdout.split() == ["2025-03-26", "2025-06-18"]
+            found = complete(tmp_path, "mcp-gen --revision 2025-0", *arguments)
+            assert found == ["2025-03-26", "2025-06-18"]
             assert not any(tmp_path.iterdir())
 
 
 def test_options_of_all_commands_and_of_generate_complete_once(tmp_path: Path) -> None:
-    code = "from mcp_protogen.cli import main; main()"
-    asking = {"_MCP_GEN_COMPLETE": "complete_bash", "COMP_CWORD": "1", "COMP_WORDS": "mcp-gen --"}
-    ran = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, **asking},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    found = ran.stdout.split()
+    found = complete(tmp_path, "mcp-gen --")
     assert {"--debug", "--version", "--revision", "--out"} <= {*found}
     assert len({*found}) == len(found)
 

@@ -19,7 +19,7 @@ from mcp_protogen.pipeline.emit.layout import fixed_files
 from mcp_protogen.pipeline.generate import generate
 from mcp_protogen.pipeline.parts import DEFAULT, PARTS, PartSelection
 from support.bounds.house import CODE, OURS, RUNTIME, imports_of, module_label, modules_in, trees
-from support.bounds.prose import FINDERS
+from support.bounds.prose import NAMES, find_places
 from support.folders import ROOT, environment
 from support.revisions import OLD
 
@@ -122,9 +122,8 @@ def count_names_twice() -> Measured:
 
 def count_places(name: str) -> Measured:
     """Return how many places there are of a kind of name or phrase, and some of them."""
-    places = [*FINDERS[name]()]
-    shown = (f"{place.path.relative_to(ROOT)}:{place.line}" for place in places[:20])
-    return Measured(len(places), ", ".join(shown))
+    places = find_places()[name]
+    return Measured(len(places), ", ".join(places[:20]))
 
 
 _GREETER: Final = ("greeter-modules", "greeter-lines", "walk-calls", "walk-modules", "walk-returns")
@@ -141,5 +140,5 @@ MEASURES: Final[Mapping[str, Callable[[], Measured]]] = {
     "longest-class": longest_class,
     "longest-function": longest_function,
     "class-names-twice": count_names_twice,
-    **{name: partial(count_places, name) for name in FINDERS},
+    **{name: partial(count_places, name) for name in NAMES},
 }
