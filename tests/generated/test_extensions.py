@@ -1,6 +1,5 @@
 """Extensions: their generated code, their use in classes, and wrong input."""
 
-import asyncio
 import json
 import sys
 from importlib import import_module
@@ -156,7 +155,7 @@ def test_a_class_has_its_extension_in_either_order_of_bases(extended_package: Ex
     assert asking().capabilities().extensions == {IDENTIFIER: {}}
 
 
-def test_requests_and_results_of_an_extension_need_its_declaration(
+async def test_requests_and_results_of_an_extension_need_its_declaration(
     extended_package: Extended,
 ) -> None:
     package, mcp, ext = extended_package
@@ -171,25 +170,22 @@ def test_requests_and_results_of_an_extension_need_its_declaration(
     server: Any = type("Server", (ext.TasksServer, mcp.Server), members)
     asking: Any = type("Asking", (ext.TasksClient, mcp.Client), {})
 
-    async def main() -> None:
-        async with package.connect(server(), asking()) as client:
-            assert (await client.get_task("8")).task_id == "8"
-            params = mcp.models.CallToolRequestParams(name="slow", arguments={})
-            answer = await client.request_once(mcp.methods.CALL_TOOL, params)
-            assert type(answer) is ext.models.CreateTaskResult
-            with pytest.raises(package.RemoteError, match="returned CreateTaskResult"):
-                await client.call_tool("slow", {})
-            with pytest.raises(package.McpError) as failed:
-                await client.update_task("8", {})
-            assert failed.value.code == -32601
-        async with package.connect(server(), mcp.Client()) as client:
-            with pytest.raises(package.McpError) as failed:
-                await client.call_tool("slow", {})
-            assert failed.value.code == -32603
-            with pytest.raises(package.MissingCapability):
-                await ext.TasksClient.get_task(client, "8")
-
-    asyncio.run(main())
+    async with package.connect(server(), asking()) as client:
+        assert (await client.get_task("8")).task_id == "8"
+        params = mcp.models.CallToolRequestParams(name="slow", arguments={})
+        answer = await client.request_once(mcp.methods.CALL_TOOL, params)
+        assert type(answer) is ext.models.CreateTaskResult
+        with pytest.raises(package.RemoteError, match="returned CreateTaskResult"):
+            await client.call_tool("slow", {})
+        with pytest.raises(package.McpError) as failed:
+            await client.update_task("8", {})
+        assert failed.value.code == -32601
+    async with package.connect(server(), mcp.Client()) as client:
+        with pytest.raises(package.McpError) as failed:
+            await client.call_tool("slow", {})
+        assert failed.value.code == -32603
+        with pytest.raises(package.MissingCapability):
+            await ext.TasksClient.get_task(client, "8")
 
 
 def test_a_request_without_the_declaration_is_answered_with_what_it_lacks(
