@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
+from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.inputs import extensions
 from mcp_protogen.pipeline.inputs.file_formats import check_format
 from mcp_protogen.pipeline.package import Package
@@ -186,50 +186,6 @@ async def test_requests_and_results_of_an_extension_need_its_declaration(
         assert failed.value.code == -32603
         with pytest.raises(package.MissingCapability):
             await ext.TasksClient.get_task(client, "8")
-
-
-def test_a_request_without_the_declaration_is_answered_with_what_it_lacks(
-    extended_package: Extended,
-) -> None:
-    _, mcp, ext = extended_package
-    runtime = import_module("with_extension._runtime.connection")
-    reading = import_module("with_extension._runtime.messages.reading")
-
-    async def on_get_task(self: Any, session: Any, params: Any) -> Any:
-        raise AssertionError
-
-    server: Any = type("Server", (ext.TasksServer, mcp.Server), {"on_get_task": on_get_task})()
-    declared: dict[str, Any] = {"client": {}, "server": server.__mcp_runtime__.declaration()}
-    connection = runtime.Connection(server.TABLE, "server", declared)
-    cases: list[tuple[dict[str, Any], bool]] = [({}, True), ({IDENTIFIER: {}}, False)]
-    for given, refused in cases:
-        meta: dict[str, Any] = {
-            "io.modelcontextprotocol/protocolVersion": REVISION,
-            "io.modelcontextprotocol/clientCapabilities": {"extensions": given},
-        }
-        call: dict[str, Any] = {
-            "jsonrpc": "2.0",
-            "id": 1,
-            "method": "tasks/get",
-            "params": {"taskId": "7", "_meta": meta},
-        }
-        event = connection.take(reading.read(json.dumps(call).encode()))
-        assert isinstance(event, runtime.Refusal) is refused
-        if refused:
-            assert event.error.CODE == -32021
-            assert event.error.data == {"requiredCapabilities": {"extensions": {IDENTIFIER: {}}}}
-
-
-def test_a_copy_that_differs_from_the_core_stops_the_run_with_its_place() -> None:
-    schema = json.loads((ROOT / "schema/extensions/tasks/schema.json").read_bytes())
-    schema["$defs"]["Error"]["properties"]["code"] = {"type": "string"}
-    given = GivenFile("mine.json", json.dumps(schema).encode())
-    options = GenerationOptions((REVISION,), extensions=MappingProxyType({"tasks": given}))
-    with pytest.raises(ProblemError) as stopped:
-        generated_once(options)
-    [problem] = stopped.value.problems
-    assert (problem.code, problem.place) == ("extension-differs", "mine.json")
-    assert problem.pointer == "/$defs/Error/properties/code/type"
 
 
 def test_wrong_facts_are_one_problem_with_their_place(tmp_path: Path) -> None:
