@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support import failures, memo, missing, scheduling, tables
-from support.coroutines import run
+from support.coroutines import SkippingLoop, run
 from support.http import behind
 from support.quick import limits
 from support.running import Ran, Run
@@ -125,8 +125,6 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
         return None
     loop = None
     if pyfuncitem.get_closest_marker("skips_time"):
-        from support.sharing.simulated import SkippingLoop
-
         loop = SkippingLoop
     given = {name: pyfuncitem.funcargs[name] for name in signature(test).parameters}
     run(test(**given), loop=loop)

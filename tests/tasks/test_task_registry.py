@@ -42,7 +42,7 @@ from mcp_protogen.runtime.storage.engine import EngineUnavailable, StoredTask, T
 from mcp_protogen.runtime.storage.memory_tasks import MemoryTaskStore, steady_time
 from mcp_protogen.runtime.storage.task_files import FileTaskStore
 from support import coroutines, tables
-from support.sharing.simulated import SkippingLoop
+from support.coroutines import SkippingLoop
 from support.sharing.task_stores import a_task
 
 LEASE = 10.0
