@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support import failures, memo, missing, scheduling, tables
-from support.coroutines import run
+from support.coroutines import SkippingLoop, run
 from support.http import behind
 from support.patience import PATIENCE
 from support.quick import limits
@@ -127,8 +127,6 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     loop = None
     within = PATIENCE
     if marker := pyfuncitem.get_closest_marker("skips_time"):
-        from support.sharing.simulated import SkippingLoop
-
         loop = SkippingLoop
         within = marker.kwargs.get("within", PATIENCE)
     given = {name: pyfuncitem.funcargs[name] for name in signature(test).parameters}

@@ -9,6 +9,7 @@ import pytest
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams, LoggingMessageNotificationParams
 from pydantic import ValidationError
+from support.coroutines import SkippingLoop
 from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
 from support.sessions.talking import (
@@ -26,7 +27,6 @@ from support.sessions.talking import (
     tools,
     welcome,
 )
-from support.sharing.simulated import SkippingLoop
 from support.tables import case
 
 # All is in memory.

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from mcp_protogen.runtime.core.connection_errors import Disconnected
 from mcp_revisions.v2025_11_25.models import ElicitRequestParams, ListRootsResult, RequestParams
+from support.coroutines import SkippingLoop
 from support.json_types import JsonObject
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import (
@@ -29,7 +30,6 @@ from support.sessions.talking import (
     server,
     welcome,
 )
-from support.sharing.simulated import SkippingLoop
 from support.tables import case
 
 # All is in memory.

@@ -12,9 +12,10 @@ from functools import partial
 from random import Random
 from typing import Any, Final
 
+from support.coroutines import SkippingLoop
 from support.sharing.clients import Client, World
 from support.sharing.listeners import Listener, ListenStream
-from support.sharing.simulated import Simulated, SkippingLoop
+from support.sharing.simulated import Simulated
 from support.sharing.witness import Trouble, Witness
 
 WORKERS: Final = 3

@@ -5,7 +5,6 @@ cut, slow, or lost; workers can stop or die.
 """
 
 import asyncio
-import selectors
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -23,31 +22,6 @@ _TIMEOUT: Final = 0.4
 """Seconds after which a call to an engine that does not answer is given up."""
 
 _DELAY: Final = 0.002
-
-
-class _Skipping(selectors.SelectSelector):
-    """A selector that skips the time until the next event."""
-
-    now = 0.0
-
-    def select(self, timeout: float | None = None) -> Any:
-        ready = super().select(0)
-        if not ready:
-            if timeout is None:
-                raise RuntimeError("all wait, and nothing can happen any more")
-            self.now += max(timeout, 0)
-        return ready
-
-
-class SkippingLoop(asyncio.SelectorEventLoop):
-    """An event loop whose clock only advances while every task waits."""
-
-    def __init__(self) -> None:
-        self._skipping = _Skipping()
-        super().__init__(self._skipping)
-
-    def time(self) -> float:
-        return self._skipping.now
 
 
 class Engine:
