@@ -1,6 +1,7 @@
 """One handler for both eras: it awaits its questions, and runs again where they end a round."""
 
 import asyncio
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import pytest
@@ -17,13 +18,11 @@ from support.sessions.talking import (
     CAPABILITIES,
     VERSION,
     Hand,
+    ask_form,
     client,
-    content_of,
-    entry,
     models,
     modern,
     pkg,
-    run,
     serve_by_hand,
     tools,
 )
@@ -37,13 +36,6 @@ ASKED: JsonObject = {
     CAPABILITIES: {"elicitation": {}, "sampling": {}, "roots": {}},
 }
 KEY = b"0123456789abcdef"
-FORM = {"type": "object", "properties": {"x": {"type": "string"}}}
-
-
-def form(revision: str, message: str) -> Any:
-    m = models(revision)
-    kind = getattr(m, "ElicitRequestFormParams", None) or m.ElicitRequestParams
-    return kind(message=message, requested_schema=FORM)
 
 
 def answering(revision: str, **members: Any) -> Any:
@@ -62,10 +54,17 @@ def answering(revision: str, **members: Any) -> Any:
     return client(revision, **{**handlers, **members})
 
 
-async def text_of(ours: Any, revision: str) -> str:
-    result = await ours.call_tool("x")
-    text: str = result.content[0].text
-    return text
+def connect(ours: Any, call: Any, own: str = OWN) -> AbstractAsyncContextManager[Any]:
+    """Connect a client with a server whose tools all run `call`."""
+    return pkg.connect_in_memory(ours, tools(own, call), revisions=pkg.REVISIONS)
+
+
+async def text_of(ours: Any) -> str:
+    return str((await ours.call_tool("x")).content[0].text)
+
+
+async def ask(session: Session, params: CallToolRequestParams) -> str:
+    return await ask_form(session)
 
 
 def call_x(id: int, **members: Any) -> JsonObject:
@@ -80,63 +79,44 @@ def answer_questions(result: JsonObject, **content: str) -> JsonObject:
 
 
 @pytest.mark.parametrize("revision", ERAS)
-def test_questions_asked_side_by_side_are_asked_together(revision: str) -> None:
+async def test_questions_asked_side_by_side_are_asked_together(revision: str) -> None:
     runs: list[int] = []
 
     async def call(session: Session, params: CallToolRequestParams) -> str:
         runs.append(1)
-        asked = [
-            session.request(entry(session, "elicitation/create"), form(OWN, "one")),
-            session.request(entry(session, "elicitation/create"), form(OWN, "two")),
-        ]
-        work: list[Any] = [*asked, session.list_roots()]
-        one, two, roots = await asyncio.gather(*work)
-        return f"{one.content['x']} {two.content['x']} {roots.roots[0].uri}"
+        asked = (ask_form(session, message) for message in ("one", "two"))
+        *said, roots = await asyncio.gather(*asked, session.list_roots())
+        return f"{said} {roots.roots[0].uri}"
 
-    async def script() -> None:
-        server = tools(OWN, call)
-        talk = pkg.connect_in_memory(answering(revision), server, revisions=pkg.REVISIONS)
-        async with talk as ours:
-            assert await text_of(ours, revision) == "one two file:///r"
-
-    run(script())
+    async with connect(answering(revision), call) as ours:
+        assert await text_of(ours) == "['one', 'two'] file:///r"
     assert len(runs) == (2 if revision == STATELESS else 1)
 
 
 async def test_the_same_question_twice_is_two_questions() -> None:
     async def call(session: Session, params: CallToolRequestParams) -> str:
-        answers: list[Any] = [
-            await session.request(entry(session, "elicitation/create"), form(OWN, "?"))
-            for _ in range(3)
-        ]
-        return " ".join(answer.content["x"] for answer in answers)
+        return " ".join([await ask_form(session) for _ in range(3)])
 
-    asked = iter("abc")
+    answers = iter("abc")
 
     async def on_elicit(self: object, params: ElicitRequestParams) -> object:
-        m = models(STATELESS)
-        return m.ElicitResult(action="accept", content={"x": next(asked)})
+        return models(STATELESS).ElicitResult(action="accept", content={"x": next(answers)})
 
     ours = answering(STATELESS, on_elicit=on_elicit)
-    async with pkg.connect_in_memory(ours, tools(OWN, call), revisions=pkg.REVISIONS) as one:
-        assert await text_of(one, STATELESS) == "a b c"
+    async with connect(ours, call) as one:
+        assert await text_of(one) == "a b c"
 
 
 async def test_forged_or_foreign_state_is_refused() -> None:
-    async def call(session: Session, params: CallToolRequestParams) -> str:
-        await session.request(entry(session, "elicitation/create"), form(OWN, "?"))
-        return "done"
-
-    ours: object = tools(OWN, call)
+    ours: object = tools(OWN, ask)
     other = type("Other", (type(ours),), {})
 
     async def refusal(hand: Hand, **members: Any) -> int:
         await hand.send(call_x(2, **members))
-        code: int = (await hand.take())["error"]["code"]
-        return code
+        return int((await hand.take())["error"]["code"])
 
     options: JsonObject = {"revisions": pkg.REVISIONS, "state_keys": [KEY]}
-    async with serve_by_hand(tools(OWN, call), **options) as hand:
+    async with serve_by_hand(tools(OWN, ask), **options) as hand:
         await hand.send(call_x(1))
         back = answer_questions((await hand.take())["result"])
         state = back["requestState"]
@@ -150,11 +130,7 @@ async def test_forged_or_foreign_state_is_refused() -> None:
 
 
 async def test_a_question_that_was_not_answered_is_asked_again_but_not_for_ever() -> None:
-    async def call(session: Session, params: CallToolRequestParams) -> str:
-        await session.request(entry(session, "elicitation/create"), form(OWN, "?"))
-        return "done"
-
-    async with serve_by_hand(tools(OWN, call), revisions=pkg.REVISIONS, max_rounds=3) as hand:
+    async with serve_by_hand(tools(OWN, ask), revisions=pkg.REVISIONS, max_rounds=3) as hand:
         await hand.send(call_x(1))
         first = (await hand.take())["result"]
         await hand.send(call_x(2, requestState=first["requestState"], inputResponses={}))
@@ -176,19 +152,12 @@ async def test_effect_wrapped_in_once_happens_once(own: str, revision: str) -> N
 
     async def call(session: Session, params: CallToolRequestParams) -> str:
         # Stopped at the question, it still finishes started work.
-        work: list[Any] = [
-            session.once("pay", pay),
-            session.request(entry(session, "elicitation/create"), form(own, "?")),
-        ]
-        receipt, answer = await asyncio.gather(*work)
-        again: Any = await session.once("pay", pay)
-        assert receipt == again == {"receipt": [1, 2]}
-        return str(content_of(answer)["x"])
+        receipt, answer = await asyncio.gather(session.once("pay", pay), ask_form(session))
+        assert receipt == await session.once("pay", pay) == {"receipt": [1, 2]}
+        return answer
 
-    server = tools(own, call)
-    talk = pkg.connect_in_memory(answering(revision), server, revisions=pkg.REVISIONS)
-    async with talk as ours:
-        assert await text_of(ours, revision) == "?"
+    async with connect(answering(revision), call, own) as ours:
+        assert await text_of(ours) == "?"
     assert done == ["paid"]
 
 
@@ -206,16 +175,14 @@ async def test_work_that_fails_is_not_done_and_may_be_tried_again() -> None:
             await session.once("k", work)
         return str(await session.once("k", work))
 
-    talk = pkg.connect_in_memory(answering(OWN), tools(OWN, call))
-    async with talk as ours:
-        assert await text_of(ours, OWN) == "at last"
+    async with connect(answering(OWN), call) as ours:
+        assert await text_of(ours) == "at last"
 
 
 async def test_a_state_that_is_too_long_to_come_back_is_not_sent() -> None:
     async def call(session: Session, params: CallToolRequestParams) -> str:
         await session.once("k", lambda: "x" * 5_000_000)
-        await session.request(entry(session, "elicitation/create"), form(OWN, "?"))
-        return "done"
+        return await ask_form(session)
 
     async with serve_by_hand(tools(OWN, call), revisions=pkg.REVISIONS) as hand:
         await hand.send(call_x(1))
@@ -225,23 +192,17 @@ async def test_a_state_that_is_too_long_to_come_back_is_not_sent() -> None:
 async def test_a_handler_that_asks_while_it_is_being_stopped_is_stopped() -> None:
     async def call(session: Session, params: CallToolRequestParams) -> str:
         try:
-            await session.request(entry(session, "elicitation/create"), form(OWN, "one"))
+            await ask_form(session, "one")
         finally:
-            await session.request(entry(session, "elicitation/create"), form(OWN, "two"))
+            await ask_form(session, "two")
         return "done"
 
-    server = tools(OWN, call)
-    talk = pkg.connect_in_memory(answering(STATELESS), server, revisions=pkg.REVISIONS)
-    async with talk as ours:
-        assert await text_of(ours, STATELESS) == "done"
+    async with connect(answering(STATELESS), call) as ours:
+        assert await text_of(ours) == "done"
 
 
 async def test_a_cancelled_request_stays_cancelled_while_the_client_is_asked() -> None:
-    async def call(session: Session, params: CallToolRequestParams) -> str:
-        await session.request(entry(session, "elicitation/create"), form(OWN, "?"))
-        return "done"
-
-    async with serve_by_hand(tools(OWN, call), revisions=pkg.REVISIONS) as hand:
+    async with serve_by_hand(tools(OWN, ask), revisions=pkg.REVISIONS) as hand:
         cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled"}
         await hand.send(call_x(1), {**cancelled, "params": {"requestId": 1}})
         assert await hand.is_silent()
@@ -283,16 +244,14 @@ async def test_urls_to_visit_first_are_asked_for_or_put_into_words() -> None:
             visited.append(params.url)
         return models(STATELESS).ElicitResult(action=action)
 
-    server = tools(OWN, call)
     declares: JsonObject = {"elicitation": {"url": {}}}
     visitor = answering(STATELESS, on_elicit=on_elicit, DECLARES=declares)
-    async with pkg.connect_in_memory(visitor, server, revisions=pkg.REVISIONS) as ours:
-        assert await text_of(ours, STATELESS) == "Sign in https://a"
-        assert await text_of(ours, STATELESS) == "in"
+    async with connect(visitor, call) as ours:
+        assert await text_of(ours) == "Sign in https://a"
+        assert await text_of(ours) == "in"
     assert visited == ["https://a"]
     visited.clear()
-    old = answering("2025-03-26")
-    async with pkg.connect_in_memory(old, server, revisions=pkg.REVISIONS) as ours:
+    async with connect(answering("2025-03-26"), call) as ours:
         result = await ours.call_tool("x")
         assert result.is_error
         assert result.content[0].text == "Sign in https://a"
@@ -307,6 +266,6 @@ async def test_once_is_forgotten_with_its_connection() -> None:
         done: str = await session.once("k", work)
         return done
 
-    async with pkg.connect_in_memory(answering(OWN), tools(OWN, call)) as ours:
+    async with connect(answering(OWN), call) as ours:
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(text_of(ours, OWN), 0.05)
+            await asyncio.wait_for(text_of(ours), 0.05)

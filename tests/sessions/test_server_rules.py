@@ -75,9 +75,8 @@ class TestHandshake:
         async with serve_by_hand(batching) as hand:
             await hand.send([hello("2025-03-26")])
             assert (await hand.take())["error"]["code"] == -32600
-            await hand.send(hello("2025-03-26"))
-            await hand.take()
-            await hand.send(INITIALIZED, [hello("2025-03-26", 5)])
+            await hand.greet("2025-03-26")
+            await hand.send([hello("2025-03-26", 5)])
             assert (await hand.take())["error"]["code"] == -32600
             await hand.send([request("ping", 1), notification("x"), request("nope", 2)])
             answers = await hand.take()
