@@ -103,7 +103,7 @@ class TestOrder:
         assert order[order.index("notifications/initialized") + 1 :][:2] == ["GET", "tools/call"]
 
     @pytest.mark.parametrize("status", [200, 204, 400, 500])
-    def test_a_notification_that_is_refused_harms_nobody(
+    async def test_a_notification_that_is_refused_harms_nobody(
         self, status: int, caplog: pytest.LogCaptureFixture
     ) -> None:
         class Refusing(Handshaking):
@@ -113,6 +113,6 @@ class TestOrder:
                 else:
                     await super().__call__(request, reply)
 
-        calling(Refusing())
+        await calling(Refusing())
         refused = f"notifications/initialized was refused: HTTP {status}" in caplog.text
         assert refused == (status >= 400)

@@ -192,11 +192,11 @@ class TestSession:
             with pytest.raises(pkg.Disconnected, match=f"no new one could begin: HTTP {status}"):
                 await ours.call_tool("x")
 
-    def test_a_method_that_is_missing_ends_no_session(self) -> None:
+    async def test_a_method_that_is_missing_ends_no_session(self) -> None:
         async def call(request: Request, reply: Reply) -> None:
             await reply.send(404, error(request.id, -32601, "no tools"))
 
-        _, seen = failing(Handshaking(call, session="s"), pytest.raises(pkg.McpError))
+        _, seen = await failing(Handshaking(call, session="s"), pytest.raises(pkg.McpError))
         assert [seen_request.method for seen_request in seen].count("initialize") == 1
 
     async def test_the_stream_of_the_server_follows_into_the_new_session(self) -> None:
@@ -232,7 +232,7 @@ class TestSession:
             assert len(server.requests_of("POST", "initialize")) == 2
 
     @pytest.mark.parametrize("how", [200, 204, 404, 405, 503, "hang up", "hang on"])
-    def test_a_session_is_ended_whatever_the_server_says(
+    async def test_a_session_is_ended_whatever_the_server_says(
         self, how: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(http_transport, "_FAREWELL", 0.05)
@@ -248,7 +248,7 @@ class TestSession:
                 else:
                     await reply.send(how)
 
-        seen = calling(Leaving(session="s"))
+        seen = await calling(Leaving(session="s"))
         assert seen[-1].verb == "DELETE"
         assert seen[-1].headers["mcp-session-id"] == "s"
         assert seen[-1].headers["mcp-protocol-version"] == OLD

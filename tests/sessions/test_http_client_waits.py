@@ -52,47 +52,50 @@ def busy(status: int, times: int = 1, value: object = None, **headers: str) -> P
     return call
 
 
-def test_date_counts_from_the_date_of_the_answer(waits: list[float]) -> None:
+async def test_date_counts_from_the_date_of_the_answer(waits: list[float]) -> None:
     then = datetime(1999, 12, 31, 23, 59, 50, tzinfo=UTC)
     later = format_datetime(then + timedelta(seconds=12), usegmt=True)
     date = format_datetime(then, usegmt=True)
-    calling(Handshaking(busy(429, retry_after=later, date=date)))
+    await calling(Handshaking(busy(429, retry_after=later, date=date)))
     assert waits == [12]
 
 
-def test_server_that_asks_for_no_delay_is_asked_less_and_less_often(waits: list[float]) -> None:
-    calling(Handshaking(busy(429, 3, retry_after="0")))
+async def test_server_that_asks_for_no_delay_is_asked_less_and_less_often(
+    waits: list[float],
+) -> None:
+    await calling(Handshaking(busy(429, 3, retry_after="0")))
     assert waits == [0.1, 0.2, 0.4]
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_server_that_never_has_time_is_reported(status: int, waits: list[float]) -> None:
-    raised, _ = failing(Handshaking(busy(status, 4, retry_after="2")), http_error(status))
+async def test_server_that_never_has_time_is_reported(status: int, waits: list[float]) -> None:
+    raised, _ = await failing(Handshaking(busy(status, 4, retry_after="2")), http_error(status))
     assert (raised.retry_after, waits) == (2, [2, 2, 2])
 
 
-def test_429_without_a_time_is_tried_a_few_times(waits: list[float]) -> None:
-    calling(Handshaking(busy(429, 3)))
+async def test_429_without_a_time_is_tried_a_few_times(waits: list[float]) -> None:
+    await calling(Handshaking(busy(429, 3)))
     assert waits == [1, 2, 4]
     waits.clear()
-    raised, _ = failing(Handshaking(busy(429, 4)), http_error(429))
+    raised, _ = await failing(Handshaking(busy(429, 4)), http_error(429))
     assert waits == [1, 2, 4]
     assert raised.retry_after is None
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
-def test_other_failures_of_a_call_are_raised_at_once(status: int, waits: list[float]) -> None:
-    _, requests = failing(Handshaking(busy(status)), http_error(status))
+async def test_other_failures_of_a_call_are_raised_at_once(status: int, waits: list[float]) -> None:
+    _, requests = await failing(Handshaking(busy(status)), http_error(status))
     assert [request.method for request in requests].count("tools/call") == 1
     assert not waits
 
 
 @BOTH
-def test_delay_beyond_the_timeout_fails_the_call_at_once(revision: str, waits: list[float]) -> None:
+async def test_delay_beyond_the_timeout_fails_the_call_at_once(
+    revision: str, waits: list[float]
+) -> None:
     play = either(busy(429, 9, b"slow down", retry_after="31"), revision)
-    raised, requests = failing(
-        play, http_error(429), revision, options={"timeout": 30, "timeouts": {}}
-    )
+    options = {"timeout": 30, "timeouts": {}}
+    raised, requests = await failing(play, http_error(429), options=options)
     assert [request.method for request in requests].count("tools/call") == 1
     assert (raised.retry_after, waits) == (31, [])
 
@@ -107,7 +110,7 @@ async def test_timeout_of_the_single_call_counts(waits: list[float]) -> None:
         assert set(waits) == {20}
 
 
-def test_handshake_waits_as_well(waits: list[float]) -> None:
+async def test_handshake_waits_as_well(waits: list[float]) -> None:
     left = [1]
 
     async def play(request: Request, reply: Reply) -> None:
@@ -117,12 +120,12 @@ def test_handshake_waits_as_well(waits: list[float]) -> None:
         else:
             await Handshaking()(request, reply)
 
-    calling(play)
+    await calling(play)
     assert waits == [2]
 
 
 @pytest.mark.parametrize(("seconds", "is_again"), [(2, True), (9.9, True), (10, False)])
-def test_notification_is_sent_again_after_less_than_ten_seconds(
+async def test_notification_is_sent_again_after_less_than_ten_seconds(
     seconds: float, is_again: bool, waits: list[float]
 ) -> None:
     left = [1]
@@ -134,7 +137,7 @@ def test_notification_is_sent_again_after_less_than_ten_seconds(
         else:
             await Handshaking()(request, reply)
 
-    requests = calling(play)
+    requests = await calling(play)
     sent = [request.method for request in requests].count("notifications/initialized")
     assert (sent, waits) == ((2, [seconds]) if is_again else (1, []))
 

@@ -13,15 +13,6 @@ from mcp_protogen.servers.call.calls import CallTimeout
 from support.json_types import Json
 from support.revisions import OLD
 from support.sessions.bridging import serve_bridged
-from support.sessions.odd_servers import (
-    Handshaking,
-    Reply,
-    Request,
-    calling,
-    connecting,
-    odd_server,
-)
-from support.sessions.odd_servers import Play as HttpPlay
 from support.sessions.talking import (
     INITIALIZED,
     Accepting,
@@ -30,10 +21,8 @@ from support.sessions.talking import (
     content_of,
     error,
     hello,
-    notification,
     pkg,
     request,
-    run,
     shaken,
     tools,
     welcome,
@@ -316,66 +305,3 @@ async def test_unreadable_answer_of_client_fails_the_question_at_once() -> None:
                 await hand.send(line % json.dumps(question["id"]).encode())
                 text = (await hand.take())["result"]["content"][0]["text"]
                 assert reason in text
-
-
-def text_over_http(call: HttpPlay) -> str:
-    """Return the text of a tool's result."""
-    texts: list[str] = []
-
-    async def script() -> None:
-        async with odd_server(Handshaking(call)) as server, connecting(server.url) as ours:
-            texts.append(content_of(await ours.call_tool("x"))[0].text)
-
-    run(script())
-    return texts[0]
-
-
-class TestOverHttp:
-    def test_bodies_and_events_are_repaired(self) -> None:
-        for with_stream in (False, True):
-
-            async def call(request: Request, reply: Reply, stream: bool = with_stream) -> None:
-                body = text_of(request.id, '"cut \\ud83d"')
-                if stream:
-                    await reply.stream()
-                    await reply.raw(b"data: \xef\xbb\xbf" + body + b"\n\n")
-                else:
-                    await reply.send(200, b"\xef\xbb\xbf" + body)
-
-            assert text_over_http(call) == "cut \ufffd"
-
-    def test_unreadable_answer_fails_its_call(self) -> None:
-        for with_stream in (False, True):
-
-            async def call(request: Request, reply: Reply, stream: bool = with_stream) -> None:
-                if stream:
-                    await reply.stream()
-                    await reply.event(notification("notifications/tools/list_changed"))
-                    await reply.raw(b"data: " + text_of(request.id, "NaN") + b"\n\n")
-                    await reply.wait_until_gone()
-                else:
-                    await reply.send(200, text_of(request.id, "NaN"))
-
-            with pytest.raises(pkg.RemoteError, match=r"NaN is not JSON.*answer to tools/call"):
-                calling(Handshaking(call))
-
-    def test_values_that_are_not_objects_are_not_errors_without_id(self) -> None:
-        for value in (b'["error"]', b'"error"', b"5"):
-            with case(value):
-
-                async def call(request: Request, reply: Reply, value: bytes = value) -> None:
-                    await reply.stream()
-                    await reply.raw(b"data: " + value + b"\n\n")
-                    await reply.raw(b"data: " + text_of(request.id) + b"\n\n")
-                    await reply.wait_until_gone()
-
-                assert text_over_http(call) == "t"
-
-    def test_error_without_id_in_a_stream_is_that_of_the_request(self) -> None:
-        async def call(request: Request, reply: Reply) -> None:
-            await reply.stream()
-            await reply.event(error(None, -32602, "too long"))
-            await reply.wait_until_gone()
-
-        with pytest.raises(pkg.McpError, match="too long"):
-            calling(Handshaking(call))
