@@ -42,24 +42,6 @@ def question_of(asked: Any) -> str:
     return str(question["params"]["message"])
 
 
-async def test_a_refused_duplicate_does_not_stop_the_request_that_is_being_answered() -> None:
-    async def play(hand: Hand) -> None:
-        await shake(hand, tools={})
-        call = await hand.take()
-        await hand.send(request(ELICIT, 7, message="one", requestedSchema=FORM))
-        await hand.take()
-        await asyncio.sleep(0.4)
-        await hand.send(result(call["id"], content=[{"type": "text", "text": "done"}]))
-        await hand.take()
-
-    async with serve_bridged(Accepting(play), max_timeout=0.7) as hand:
-        back = answer_questions(await call_until_asked(hand, 1))
-        await hand.send(call_x(2, **back), call_x(3, **back))
-        refused = await hand.take()
-        assert (refused["id"], refused["error"]["code"]) == (3, -32600)
-        assert await text_of(hand) == "done"
-
-
 async def test_within_2026_07_28_questions_come_at_once_under_the_names_of_the_server() -> None:
     one = {"method": ELICIT, "params": {"message": "one", "requestedSchema": FORM}}
     asking = {"a": one, "b": one}

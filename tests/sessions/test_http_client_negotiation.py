@@ -66,21 +66,6 @@ async def failing(play: Play, raises: Any, *revisions: str, **more: Any) -> tupl
 
 
 class TestEra:
-    async def test_PH01_a_server_that_can_be_discovered_is_of_the_stateless_era(self) -> None:
-        assert await agreeing(Modern(), STATELESS) == ["server/discover", "tools/call"]
-
-    async def test_PH03_PH05_what_does_not_answer_the_probe_is_an_old_servers(self) -> None:
-        listed: Any = {"supportedVersions": [STATELESS]}
-        rows: list[tuple[int, Any]] = [
-            (200, [{"jsonrpc": "2.0", "id": 1, "result": listed}]),
-            (200, {"id": 1, "result": listed}),
-            *((400, error(id, -32602)) for id in (None, 1, "server-error")),
-        ]
-        for status, value in rows:
-            with case((status, value)):
-                play = refusing_discover(status, value)
-                assert (await agreeing(play, OLD))[:2] == ["server/discover", "initialize"]
-
     async def test_PH06_SC09_a_method_that_a_new_server_lacks_says_nothing_about_its_era(
         self,
     ) -> None:
@@ -170,13 +155,6 @@ class TestEra:
         known = NegotiatedRevision(STATELESS, "stateless")
         _, seen = await failing(refusing_discover(503), http_error(503), negotiated=known)
         assert seen == ["server/discover"]
-
-    async def test_PH12_other_redirects_are_reported(self) -> None:
-        for status in [300, 303, 307]:
-            with case(status):
-                raised, seen = await failing(refusing_discover(status), http_error(status))
-                assert "redirects are followed" in str(raised)
-                assert seen == ["server/discover"]
 
     async def test_PH12_redirects_without_end_are_reported(self) -> None:
         async def play(request: Request, reply: Reply) -> None:

@@ -88,20 +88,6 @@ class TestOrder:
                 "tools/call",
             ]
 
-    async def test_a_call_waits_until_the_server_has_answered_for_its_stream(self) -> None:
-        order: list[str] = []
-
-        class Slow(Handshaking):
-            async def __call__(self, request: Request, reply: Reply) -> None:
-                if request.verb == "GET":
-                    await asyncio.sleep(0.1)
-                order.append(request.method or request.verb)
-                await super().__call__(request, reply)
-
-        async with odd_server(Slow()) as server, connecting(server.url) as ours:
-            await ours.call_tool("x")
-        assert order[order.index("notifications/initialized") + 1 :][:2] == ["GET", "tools/call"]
-
     @pytest.mark.parametrize("status", [200, 204, 400, 500])
     async def test_a_notification_that_is_refused_harms_nobody(
         self, status: int, caplog: pytest.LogCaptureFixture

@@ -177,21 +177,6 @@ class TestSession:
                 with pytest.raises(pkg.Disconnected, match="2025-06-18 instead of 2025-11-25"):
                     await ours.call_tool("x")
 
-    @pytest.mark.parametrize("status", [400, 401, 503])
-    async def test_a_server_that_begins_no_new_session_fails_the_call(self, status: int) -> None:
-        class Closed(Ending):
-            async def __call__(self, request: Request, reply: Reply) -> None:
-                if self.lost and request.method == "initialize":
-                    await reply.send(status)
-                else:
-                    await super().__call__(request, reply)
-
-        play = Closed("one", "two")
-        async with odd_server(play) as server, connecting(server.url) as ours:
-            play.lost = {"one"}
-            with pytest.raises(pkg.Disconnected, match=f"no new one could begin: HTTP {status}"):
-                await ours.call_tool("x")
-
     async def test_a_method_that_is_missing_ends_no_session(self) -> None:
         async def call(request: Request, reply: Reply) -> None:
             await reply.send(404, error(request.id, -32601, "no tools"))

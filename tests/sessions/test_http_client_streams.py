@@ -10,7 +10,7 @@ from mcp_protogen.runtime.http.client import request as http_request
 from mcp_protogen.runtime.http.client import transport as http_transport
 from mcp_protogen.runtime.http.client.client_state import Cursor
 from mcp_protogen.runtime.http.sse import Event
-from mcp_revisions.v2025_11_25.models import ElicitRequestParams, NotificationParams
+from mcp_revisions.v2025_11_25.models import ElicitRequestParams
 from support.json_types import JsonObject
 from support.revisions import OLD
 from support.sessions.odd_servers import (
@@ -331,26 +331,3 @@ class TestListener:
         async with odd_server(Handshaking(listen=listen)) as server, connecting(server.url):
             await third.wait()
             assert gets(come) == [None, "g-1", "g-1"]
-
-    async def test_where_it_broke_may_be_forgotten_and_it_is_opened_anew(self) -> None:
-        come: list[Request] = []
-        changed = asyncio.Event()
-
-        async def listen(request: Request, reply: Reply) -> None:
-            come.append(request)
-            if "last-event-id" in request.headers:
-                await reply.send(400)
-                return
-            await reply.stream()
-            await reply.event(id="g-1", retry=1)
-            if len(come) > 1:
-                await reply.event(notification("notifications/tools/list_changed"))
-                await reply.wait_until_gone()
-
-        async def on_tool_list_changed(self: object, params: NotificationParams) -> None:
-            changed.set()
-
-        ours = client(OLD, on_tool_list_changed=on_tool_list_changed)
-        async with odd_server(Handshaking(listen=listen)) as server, over(server.url, ours):
-            await changed.wait()
-            assert gets(come) == [None, "g-1", None]

@@ -94,28 +94,6 @@ class TestStreams:
             with pytest.raises(pkg.Disconnected, match="POST http://127"):
                 await ours.call_tool("x")
 
-    async def test_the_stream_of_the_server_is_opened_again_if_it_breaks(self) -> None:
-        again = asyncio.Event()
-
-        class Breaking(Handshaking):
-            gets = 0
-
-            async def __call__(self, request: Request, reply: Reply) -> None:
-                if request.verb != "GET":
-                    await super().__call__(request, reply)
-                    return
-                self.gets += 1
-                if self.gets == 2:
-                    again.set()
-                    await reply.send(405)
-                    return
-                await reply.stream(content_length="1000")
-                await reply.event(id="1", retry=1)
-                reply.hang_up()
-
-        async with odd_server(Breaking()) as server, connecting(server.url):
-            await again.wait()
-
     async def test_a_server_that_does_not_say_whether_it_has_one_is_not_waited_for(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -17,7 +17,6 @@ from support.sessions.talking import (
     Hand,
     client,
     content_of,
-    entry,
     models,
     modern,
     pkg,
@@ -167,11 +166,6 @@ async def test_answers_without_a_state_are_those_to_the_questions_of_the_handler
             assert (await answered_at_once(ask, answers))["error"]["code"] == -32602
 
 
-async def test_answers_without_a_state_lead_to_the_next_round() -> None:
-    result = (await answered_at_once(interview, ANSWER))["result"]
-    assert result["inputRequests"].keys() == {"name", "roots"}
-
-
 async def test_result_made_by_hand_without_a_state_gets_answers_too() -> None:
     async def ask(session: Session, params: CallToolRequestParams) -> object:
         if session.inputs is None:
@@ -195,20 +189,6 @@ async def test_a_question_that_is_asked_again_is_not_answered_by_the_earlier_ans
         state = (await first_round(hand))["requestState"]
         await hand.send(call(2, inputResponses=ANSWER, requestState=state))
         assert (await hand.take())["result"]["inputRequests"].keys() == {"age"}
-
-
-async def test_awaited_question_is_answered_without_a_state() -> None:
-    async def ask(session: Session, params: CallToolRequestParams) -> object:
-        return str(
-            content_of(
-                await session.request(entry(session, "elicitation/create"), age_form().params)
-            )
-        )
-
-    async with serve_by_hand(tools(STATELESS, ask)) as hand:
-        (key,) = (await first_round(hand))["inputRequests"]
-    result = (await answered_at_once(ask, {key: ANSWER["age"]}))["result"]
-    assert result["content"][0]["text"] == "{'age': 5}"
 
 
 async def test_missing_answer_is_asked_again_and_extra_is_ignored() -> None:

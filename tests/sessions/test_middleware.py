@@ -303,11 +303,6 @@ async def test_a_client_has_it_around_what_it_sends_and_handles() -> None:
             assert set(came) == {"00-1-2-01"}
 
 
-async def test_an_unconnected_client_says_so() -> None:
-    with pytest.raises(pkg.LocalError, match="not connected"):
-        await client(OLD).call_tool("a")
-
-
 WRONG: list[tuple[Any, str]] = [
     (change_name, r"Ours.middleware must be a tuple, got <function change_name"),
     ((dict,), r"Ours.middleware: dict is a class: write dict\(\)"),

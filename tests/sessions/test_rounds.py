@@ -93,20 +93,6 @@ async def test_questions_asked_side_by_side_are_asked_together(revision: str) ->
     assert len(runs) == (2 if revision == STATELESS else 1)
 
 
-async def test_the_same_question_twice_is_two_questions() -> None:
-    async def call(session: Session, params: CallToolRequestParams) -> str:
-        return " ".join([await ask_form(session) for _ in range(3)])
-
-    answers = iter("abc")
-
-    async def on_elicit(self: object, params: ElicitRequestParams) -> object:
-        return models(STATELESS).ElicitResult(action="accept", content={"x": next(answers)})
-
-    ours = answering(STATELESS, on_elicit=on_elicit)
-    async with connect(ours, call) as one:
-        assert await text_of(one) == "a b c"
-
-
 async def test_forged_or_foreign_state_is_refused() -> None:
     ours: object = tools(OWN, ask)
     other = type("Other", (type(ours),), {})
@@ -255,17 +241,3 @@ async def test_urls_to_visit_first_are_asked_for_or_put_into_words() -> None:
         result = await ours.call_tool("x")
         assert result.is_error
         assert result.content[0].text == "Sign in https://a"
-
-
-async def test_once_is_forgotten_with_its_connection() -> None:
-    async def call(session: Session, params: CallToolRequestParams) -> str:
-        async def work() -> str:
-            await asyncio.sleep(10)
-            return "done"
-
-        done: str = await session.once("k", work)
-        return done
-
-    async with connect(answering(OWN), call) as ours:
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(text_of(ours), 0.05)
