@@ -1,4 +1,4 @@
-"""Sessions of a client: ended by the server, and by the client."""
+"""Sessions of a client over HTTP: how they end and begin again, and the order of their messages."""
 
 import asyncio
 import json
@@ -6,19 +6,21 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.http.client import transport as http_transport
-from support.revisions import OLD
+from support.revisions import OLD, STATELESS
 from support.sessions.odd_servers import (
+    BOTH,
     Handshaking,
     Reply,
     Request,
     calling,
     connecting,
+    either,
     failing,
     odd_server,
     over,
     with_roots,
 )
-from support.sessions.talking import INITIALIZED, content_of, error, pkg
+from support.sessions.talking import INITIALIZED, content_of, error, notification, pkg
 from support.tables import case
 
 
@@ -237,3 +239,88 @@ class TestSession:
         assert seen[-1].verb == "DELETE"
         assert seen[-1].headers["mcp-session-id"] == "s"
         assert seen[-1].headers["mcp-protocol-version"] == OLD
+
+
+class TestCancellation:
+    @pytest.mark.shows("S3-25")
+    @BOTH
+    @pytest.mark.parametrize("streams", [False, True])
+    async def test_a_call_that_is_given_up_closes_its_exchange(
+        self, streams: bool, revision: str
+    ) -> None:
+        begun, closed = asyncio.Event(), asyncio.Event()
+
+        async def call(request: Request, reply: Reply) -> None:
+            if streams:
+                await reply.stream()
+                await reply.event(notification("notifications/tools/list_changed"))
+            begun.set()
+            await reply.wait_until_gone()
+            closed.set()
+
+        async with odd_server(either(call, revision)) as server, connecting(server.url) as ours:
+            calling = asyncio.create_task(ours.call_tool("x"))
+            await begun.wait()
+            calling.cancel()
+            await closed.wait()
+            (asked,) = server.requests_of("POST", "tools/call")
+            told = server.requests_of("POST", "notifications/cancelled")
+            # In the stateless era, the end of the exchange is enough.
+            ids = [cancellation.value["params"]["requestId"] for cancellation in told]
+            assert ids == ([] if revision == STATELESS else [asked.id])
+
+    @BOTH
+    async def test_leaving_closes_what_is_open(self, revision: str) -> None:
+        begun, closed = asyncio.Event(), asyncio.Event()
+
+        async def call(request: Request, reply: Reply) -> None:
+            await reply.stream()
+            begun.set()
+            await reply.wait_until_gone()
+            closed.set()
+
+        async with odd_server(either(call, revision)) as server:
+            async with connecting(server.url) as ours:
+                calling = asyncio.create_task(ours.call_tool("x"))
+                await begun.wait()
+            with pytest.raises(pkg.Disconnected):
+                await calling
+            await closed.wait()
+
+
+class TestOrder:
+    async def test_a_notification_arrives_before_what_follows_it(self) -> None:
+        order: list[str] = []
+
+        class Slow(Handshaking):
+            async def __call__(self, request: Request, reply: Reply) -> None:
+                if request.method.startswith("notifications/"):
+                    for _ in range(20):
+                        await asyncio.sleep(0)
+                if request.verb == "POST":
+                    order.append(request.method)
+                await super().__call__(request, reply)
+
+        async with odd_server(Slow()) as server, over(server.url, with_roots()) as ours:
+            await ours.notify_roots_list_changed()
+            await ours.call_tool("x")
+            assert order[1:] == [
+                "notifications/initialized",
+                "notifications/roots/list_changed",
+                "tools/call",
+            ]
+
+    @pytest.mark.parametrize("status", [200, 204, 400, 500])
+    async def test_a_notification_that_is_refused_harms_nobody(
+        self, status: int, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        class Refusing(Handshaking):
+            async def __call__(self, request: Request, reply: Reply) -> None:
+                if request.method.startswith("notifications/"):
+                    await reply.send(status, b"no", "text/plain")
+                else:
+                    await super().__call__(request, reply)
+
+        await calling(Refusing())
+        refused = f"notifications/initialized was refused: HTTP {status}" in caplog.text
+        assert refused == (status >= 400)

@@ -212,6 +212,7 @@ class TestNewSession:
         ("how", "why"),
         [
             ("refused", "no new one could begin: busy"),
+            ("failed", "no new one could begin: HTTP 503"),
             ("no revision", "no revision given"),
             ("cut off", "no new one"),
         ],
@@ -220,6 +221,8 @@ class TestNewSession:
         async def begin(request: Request, reply: Reply) -> None:
             if how == "refused":
                 await reply.send(200, error(request.id, -32000, "busy"))
+            elif how == "failed":
+                await reply.send(503)
             elif how == "no revision":
                 await reply.result(request, {})
             else:
