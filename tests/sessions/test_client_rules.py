@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.core.connection_errors import Disconnected
 from mcp_revisions.v2025_11_25.models import ElicitRequestParams, ListRootsResult, RequestParams
 from support.json_types import JsonObject
 from support.revisions import ERAS, OLD, STATELESS
@@ -443,15 +442,6 @@ async def test_an_error_inside_the_block_is_not_wrapped() -> None:
     with pytest.raises(KeyError, match="own"):
         async with connect(accepting, STATELESS):
             raise KeyError("own")
-
-
-async def test_a_transport_that_cannot_be_opened_says_why() -> None:
-    async def nowhere() -> Any:
-        raise Disconnected("nobody there")
-
-    with pytest.raises(pkg.Disconnected, match="nobody there"):
-        async with pkg.connect(nowhere, client(OLD)):
-            pass
 
 
 class Ended:

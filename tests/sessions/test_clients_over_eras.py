@@ -6,8 +6,6 @@ from functools import partial
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.testing import in_memory
-from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions import v2026_07_28 as stateless
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import (
@@ -16,7 +14,7 @@ from mcp_revisions.v2025_11_25.models import (
     ReadResourceResult,
 )
 from support.json_types import JsonObject
-from support.revisions import ERAS, OLD, REVISIONS, STATELESS
+from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import (
     CAPABILITIES,
     Accepting,
@@ -259,21 +257,6 @@ async def test_a_level_whose_setting_was_cancelled_is_not_taken_for_set() -> Non
 # Whatever the server speaks.
 
 
-async def test_client_class_works_with_all_servers() -> None:
-    async def call(session: Session, params: CallToolRequestParams) -> str:
-        return f"{session.revision} {session.client_info and session.client_info.name}"
-
-    for revision in REVISIONS:
-        with case(revision):
-            opener = in_memory(tools(revision, call))
-            async with pkg.connect(opener, as_=mcp) as ours:
-                assert type(ours) is mcp.Client
-                assert ours.revision == revision
-                said = await ours.call_tool("x")
-                assert isinstance(said, m.CallToolResult)
-                assert content_of(said)[0].text == f"{revision} Client"
-
-
 async def test_message_unknown_to_server_is_not_sent() -> None:
     lost: list[Any] = []
     wire = Wire()
@@ -360,22 +343,6 @@ async def test_a_server_that_never_acknowledges_is_given_up() -> None:
             await ours.subscribe("a")
         await asyncio.sleep(0.01)
         assert asyncio.all_tasks() == before
-
-
-async def test_an_update_right_behind_the_acknowledgement_arrives() -> None:
-    heard: list[str] = []
-
-    async def play(hand: Hand) -> None:
-        await agree(hand, resources={"subscribe": True})
-        await stream(hand, "a")
-        await stream(hand, "b")
-        await hand.take()
-
-    ours = client(OLD, on_resource_updated=noting(heard, lambda params: params.uri))
-    async with over(ours, Accepting(play)):
-        for name in "ab":
-            await ours.subscribe(name)
-        await until(lambda: heard == ["a", "b"])
 
 
 async def test_a_server_that_refuses_to_listen_can_be_talked_to() -> None:

@@ -186,21 +186,6 @@ class TestSession:
         _, seen = await failing(Handshaking(call, session="s"), pytest.raises(pkg.McpError))
         assert [seen_request.method for seen_request in seen].count("initialize") == 1
 
-    async def test_the_stream_of_the_server_follows_into_the_new_session(self) -> None:
-        listening = asyncio.Event()
-
-        async def listen(request: Request, reply: Reply) -> None:
-            if request.headers["mcp-session-id"] == "two":
-                listening.set()
-            await reply.stream()
-            await reply.wait_until_gone()
-
-        play = Ending("one", "two", listen=listen)
-        async with odd_server(play) as server, connecting(server.url) as ours:
-            play.lost = {"one"}
-            await ours.call_tool("x")
-            await listening.wait()
-
     async def test_a_session_that_ends_while_listening_is_replaced(self) -> None:
         again = asyncio.Event()
 
@@ -269,24 +254,6 @@ class TestCancellation:
             ids = [cancellation.value["params"]["requestId"] for cancellation in told]
             assert ids == ([] if revision == STATELESS else [asked.id])
 
-    @BOTH
-    async def test_leaving_closes_what_is_open(self, revision: str) -> None:
-        begun, closed = asyncio.Event(), asyncio.Event()
-
-        async def call(request: Request, reply: Reply) -> None:
-            await reply.stream()
-            begun.set()
-            await reply.wait_until_gone()
-            closed.set()
-
-        async with odd_server(either(call, revision)) as server:
-            async with connecting(server.url) as ours:
-                calling = asyncio.create_task(ours.call_tool("x"))
-                await begun.wait()
-            with pytest.raises(pkg.Disconnected):
-                await calling
-            await closed.wait()
-
 
 class TestOrder:
     async def test_a_notification_arrives_before_what_follows_it(self) -> None:
@@ -309,18 +276,3 @@ class TestOrder:
                 "notifications/roots/list_changed",
                 "tools/call",
             ]
-
-    @pytest.mark.parametrize("status", [200, 204, 400, 500])
-    async def test_a_notification_that_is_refused_harms_nobody(
-        self, status: int, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        class Refusing(Handshaking):
-            async def __call__(self, request: Request, reply: Reply) -> None:
-                if request.method.startswith("notifications/"):
-                    await reply.send(status, b"no", "text/plain")
-                else:
-                    await super().__call__(request, reply)
-
-        await calling(Refusing())
-        refused = f"notifications/initialized was refused: HTTP {status}" in caplog.text
-        assert refused == (status >= 400)

@@ -106,35 +106,43 @@ class TestStreams:
 
 
 class TestMessages:
-    async def test_a_notification_that_does_not_arrive_harms_nobody(
-        self, caplog: pytest.LogCaptureFixture
+    @pytest.mark.parametrize(
+        ("how", "said"),
+        [
+            (200, ""),
+            (204, ""),
+            (400, "notifications/initialized was refused: HTTP 400"),
+            (500, "notifications/initialized was refused: HTTP 500"),
+            ("hang up", "notifications/initialized could not be sent: POST http"),
+            ("hang on", ""),
+        ],
+    )
+    async def test_a_notification_that_is_not_taken_harms_nobody(
+        self,
+        how: Any,
+        said: str,
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
     ) -> None:
-        class Deaf(Handshaking):
+        monkeypatch.setattr(http_transport, "_ARRIVAL", 0.01 if how == "hang on" else 5)
+
+        class Refusing(Handshaking):
             async def __call__(self, request: Request, reply: Reply) -> None:
-                if request.method.startswith("notifications/"):
+                if not request.method.startswith("notifications/"):
+                    await super().__call__(request, reply)
+                elif how == "hang on":
+                    await reply.wait_until_gone()
+                elif how == "hang up":
                     reply.closing = True
                     reply.hang_up()
                 else:
-                    await super().__call__(request, reply)
+                    await reply.send(how, b"no", "text/plain")
 
-        seen = await calling(Deaf())
-        assert "notifications/initialized could not be sent: POST http" in caplog.text
+        seen = await calling(Refusing())
+        assert said in caplog.text
+        assert ("refused" in caplog.text) == ("refused" in said)
         # An unconfirmed session is ignored.
-        assert "GET" not in [seen_request.verb for seen_request in seen]
-
-    async def test_a_notification_that_is_not_answered_is_not_waited_for_forever(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(http_transport, "_ARRIVAL", 0.01)
-
-        class Stuck(Handshaking):
-            async def __call__(self, request: Request, reply: Reply) -> None:
-                if request.method.startswith("notifications/"):
-                    await reply.wait_until_gone()
-                else:
-                    await super().__call__(request, reply)
-
-        await calling(Stuck())
+        assert ("GET" in [request.verb for request in seen]) == (how in (200, 204))
 
     async def test_an_answer_to_the_server_is_not_carried_into_another_session(self) -> None:
         asked, refused = asyncio.Event(), asyncio.Event()

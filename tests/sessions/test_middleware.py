@@ -374,32 +374,6 @@ async def test_server_requests_pass_middleware() -> None:
             assert 0 < end.seconds < 60
 
 
-async def test_a_question_can_be_answered_and_changed_by_middleware() -> None:
-    async def ask(session: Any, params: Any) -> str:
-        m: Any = models(OLD)
-        params = m.CreateMessageRequestParams(messages=[], max_tokens=int(params.name))
-        return str((await session.request(entry(session, "sampling/createMessage"), params)).model)
-
-    async def on_create_message(self: object, params: Any) -> Any:
-        m: Any = models(OLD)
-        text = m.TextContent(text="")
-        return m.CreateMessageResult(role="assistant", content=text, model=str(params.max_tokens))
-
-    async def around(call: MethodCall, next: CallNext) -> Any:
-        if not call.is_sent:
-            return await next(call)
-        if call.params.max_tokens == 1:
-            raise McpError(-32050, "no tokens")
-        return await next(call.replace(params=call.params.model_copy(update={"max_tokens": 7})))
-
-    ours = tools(OLD, ask, middleware=(around,))
-    mine = client(OLD, on_create_message=on_create_message)
-    async with pkg.connect_in_memory(mine, ours) as caller:
-        assert "'7'" in str(await caller.call_tool("2"))
-        with pytest.raises(McpError, match="no tokens"):
-            await caller.call_tool("1")
-
-
 class Counting(Layer):
     """A layer that counts requests, adds a method, and hides one."""
 

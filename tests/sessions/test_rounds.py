@@ -316,15 +316,6 @@ async def test_an_answer_that_is_not_what_was_asked_for_never_reaches_the_handle
         assert problem["pointer"] == "/params/inputResponses/age/content/age"
 
 
-async def test_a_refusal_needs_no_content() -> None:
-    async def on_elicit(self: object, params: ElicitRequestParams) -> object:
-        return m.ElicitResult(action="decline")
-
-    ours = talkative(on_elicit=on_elicit)
-    async with pkg.connect_in_memory(ours, tools(STATELESS, interview)):
-        assert content_of(await ours.call_tool("x"))[0].text == "declined"
-
-
 async def first_round(hand: Hand, **params: object) -> Any:
     """The result of a first round."""
     await hand.send(call(1, **params))

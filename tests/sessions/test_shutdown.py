@@ -166,16 +166,6 @@ async def test_a_transport_that_cannot_be_written_to_ends_the_session() -> None:
     assert await hand.take() is None
 
 
-async def test_a_client_whose_transport_breaks_says_so() -> None:
-    async def open() -> Any:
-        inner = await in_memory(tools(OLD, slow))()
-        return Broken(inner, sends=1)
-
-    async with pkg.connect(open, client(OLD)) as ours:
-        with pytest.raises(pkg.Disconnected, match="cable"):
-            await ours.call_tool("0")
-
-
 async def test_a_call_that_waits_ends_when_the_transport_fails_at_another_message() -> None:
     async def open() -> Any:
         inner = await in_memory(tools(OLD, slow))()
