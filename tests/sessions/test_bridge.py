@@ -53,7 +53,6 @@ from support.sessions.wiretap import (
     shake,
     until,
 )
-from support.tables import case
 
 # All is in memory.
 pytestmark = pytest.mark.skips_time
@@ -81,27 +80,20 @@ async def do_nothing(session: Session, params: CallToolRequestParams) -> str:
 class Work:
     """A tool of the handshake era that asks, with a record of its runs."""
 
-    def __init__(self, *messages: str, within: float | None = None) -> None:
+    def __init__(self, *messages: str) -> None:
         self.messages = messages
-        self.within = within
         self.log: list[str] = []
         self.over = asyncio.Event()
 
     async def __call__(self, session: Session, params: CallToolRequestParams) -> str:
         self.log.append("run")
         try:
-            return " ".join([await self._ask(session, message) for message in self.messages])
+            return " ".join([await ask_form(session, message) for message in self.messages])
         except asyncio.CancelledError:
             self.log.append("stopped")
             raise
         finally:
             self.over.set()
-
-    async def _ask(self, session: Any, message: str) -> str:
-        try:
-            return await asyncio.wait_for(ask_form(session, message), self.within)
-        except TimeoutError:
-            return "silence"
 
 
 async def test_a_handler_goes_on_where_it_asked_though_its_client_is_asked_in_rounds() -> None:
@@ -127,23 +119,6 @@ async def test_a_client_that_does_not_come_back_is_not_waited_for_for_ever() -> 
         await hand.send(call_x(2, **answer_questions(asked, "late")))
         assert (await hand.take())["error"]["code"] == -32602
     assert work.log == ["run", "stopped"]
-
-
-async def test_a_server_may_withdraw_its_question_and_go_on() -> None:
-    for in_rounds in [True, False]:
-        with case(in_rounds):
-            work = Work("one", within=0.05)
-            async with serve_bridged(tools(OLD, work)) as hand:
-                if in_rounds:
-                    asked = await call_until_asked(hand, 1)
-                    await work.over.wait()
-                    await hand.send(call_x(2, **answer_questions(asked)))
-                else:
-                    await hand.greet(OLD, elicitation={})
-                    question = await hand.ask("tools/call", 1, name="x")
-                    assert (await hand.take())["params"]["requestId"] == question["id"]
-                assert await text_of(hand) == "silence"
-            assert work.log == ["run"]
 
 
 async def test_of_two_that_bring_the_same_answers_one_is_refused() -> None:

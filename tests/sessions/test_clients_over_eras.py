@@ -133,25 +133,6 @@ async def test_streams_are_made_of_single_subscriptions_that_last_as_long_as_any
         await theirs.tools_list_changed()
 
 
-@pytest.mark.parametrize("subscribed", [True, False])
-async def test_a_stream_ends_at_once_though_the_server_is_silent(subscribed: bool) -> None:
-    async def play(hand: Hand) -> None:
-        await shake(hand, resources={"subscribe": True})
-        if subscribed:
-            await answer(hand, "resources/subscribe")
-        while await hand.take() is not None:
-            pass
-
-    listener = Listener()
-    async with over(listener.client, Accepting(play)) as ours:
-        stream = asyncio.create_task(
-            ours.request(entry(ours, "subscriptions/listen"), wanting("a"))
-        )
-        await asyncio.sleep(0.05)
-        assert len(listener.begun) == subscribed
-        await stop(stream)
-
-
 async def test_a_stream_given_up_while_it_subscribes_unsubscribes_all_the_same() -> None:
     subscribing, done = asyncio.Event(), asyncio.Event()
 

@@ -119,14 +119,6 @@ class TestSession:
             ]
             assert sorted(sent) == [("first", "one"), ("first", "two"), ("second", "two")]
 
-    async def test_HC12_a_new_session_may_do_without_an_id(self) -> None:
-        play = Ending("one", None)
-        async with odd_server(play) as server:
-            async with connecting(server.url) as ours:
-                play.lost = {"one"}
-                await ours.call_tool("x")
-            assert "mcp-session-id" not in server.requests[-1].headers
-
     async def test_HC12_a_request_is_repeated_once(self) -> None:
         play = Ending("one", "two")
         async with odd_server(play) as server, connecting(server.url) as ours:

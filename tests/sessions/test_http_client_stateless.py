@@ -15,19 +15,16 @@ from mcp_protogen.runtime.http.client import request as http_request
 from mcp_protogen.runtime.http.client.client_state import ClientState
 from mcp_protogen.runtime.http.client.outgoing import message_of
 from mcp_protogen.runtime.messages.jsonrpc import write_call
-from mcp_revisions import v2026_07_28 as stateless
 from mcp_revisions.v2025_11_25.models import NotificationParams
 from support.json_types import Json, JsonObject
 from support.revisions import OLD, STATELESS
 from support.sessions.odd_servers import (
-    TEXT,
     Handshaking,
     Modern,
     Play,
     Reply,
     Request,
     answer_call,
-    complete,
     connecting,
     http_error,
     odd_server,
@@ -39,6 +36,7 @@ from support.sessions.talking import (
     discover_result,
     error,
     models,
+    notification,
     pkg,
 )
 from support.tables import case
@@ -519,42 +517,30 @@ class TestClient:
 
 async def test_a_listen_stream_stays_open_beside_other_calls() -> None:
     told = asyncio.Event()
-    m = models(STATELESS)
 
-    async def call(request: Request, reply: Reply) -> None:
-        if request.method != "subscriptions/listen":
-            await reply.result(request, complete(request, TEXT))
-            return
-        assert request.headers["mcp-method"] == "subscriptions/listen"
-        id = {"io.modelcontextprotocol/subscriptionId": request.id}
-        await reply.stream()
-        for name in (
-            "notifications/subscriptions/acknowledged",
-            "notifications/tools/list_changed",
-        ):
-            params = {"_meta": id, "notifications": {"toolsListChanged": True}}
-            await reply.event({"jsonrpc": "2.0", "method": name, "params": params})
-        await reply.wait_until_gone()
-
-    class Listening(Modern):
-        async def __call__(self, request: Request, reply: Reply) -> None:
-            if request.method == "server/discover":
-                await reply.send(200, discover_result(request.id, tools={"listChanged": True}))
-            else:
-                await super().__call__(request, reply)
+    async def play(request: Request, reply: Reply) -> None:
+        if request.method == "server/discover":
+            await reply.send(200, discover_result(request.id, tools={"listChanged": True}))
+        elif request.method == "tools/call":
+            await answer_call(request, reply)
+        else:
+            assert request.headers["mcp-method"] == "subscriptions/listen"
+            id = {"io.modelcontextprotocol/subscriptionId": request.id}
+            await reply.stream()
+            for name in ("subscriptions/acknowledged", "tools/list_changed"):
+                wanted = {"toolsListChanged": True}
+                await reply.event(
+                    notification(f"notifications/{name}", _meta=id, notifications=wanted)
+                )
+            await reply.wait_until_gone()
 
     async def on_tool_list_changed(self: object, params: NotificationParams) -> None:
         told.set()
 
-    ours = client(STATELESS, on_tool_list_changed=on_tool_list_changed)
-    async with odd_server(Listening(call)) as server, pkg.connect_http(server.url, ours):
-        wanted = m.SubscriptionFilter(tools_list_changed=True)
-        params = m.SubscriptionsListenRequestParams(notifications=wanted)
-        listening = asyncio.create_task(
-            cast(stateless.Client, ours).request(
-                cast(stateless.Client, ours).TABLE.requests["subscriptions/listen"], params
-            )
-        )
+    ours: Any = client(STATELESS, on_tool_list_changed=on_tool_list_changed)
+    async with odd_server(play) as server, pkg.connect_http(server.url, ours):
+        wanted = models(STATELESS).SubscriptionFilter(tools_list_changed=True)
+        listening = asyncio.create_task(ours.subscriptions_listen(wanted))
         await told.wait()
         await ours.call_tool("x")
         listening.cancel()

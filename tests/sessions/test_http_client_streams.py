@@ -312,6 +312,7 @@ class TestListener:
             while len(waited) < 5:
                 await asyncio.sleep(0)
             assert waited[:5] == [0.1, 0.2, 0.4, 0.8, 1.6]
+            assert gets(come)[:4] == [None, "g-1", "g-2", None]
 
     async def test_broken_stream_resumes_at_last_event(self) -> None:
         come: list[Request] = []

@@ -61,20 +61,6 @@ class TestStreams:
             await ours.call_tool("x")
             await closed.wait()
 
-    async def test_broken_stateless_stream_loses_only_its_call(self) -> None:
-        async def call(request: Request, reply: Reply) -> None:
-            if request.value["params"]["name"] == "lost":
-                await reply.stream(content_length="1000")
-                await reply.event(id="1", retry=1)
-                reply.hang_up()
-            else:
-                await reply.result(request, complete(request, TEXT))
-
-        async with odd_server(Modern(call)) as server, connecting(server.url) as ours:
-            with pytest.raises(pkg.Disconnected, match="ended before tools/call"):
-                await ours.call_tool("lost")
-            await ours.call_tool("x")
-
     @pytest.mark.parametrize("data", [b"{", b"[]", b"1", b'{"jsonrpc":"2.0"}', b"\xff"])
     async def test_malformed_event_is_skipped(self, data: bytes) -> None:
         async def call(request: Request, reply: Reply) -> None:

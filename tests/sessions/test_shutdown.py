@@ -100,23 +100,6 @@ async def test_slow_request_of_batch_is_answered_in_its_array() -> None:
     assert await hand.take() is None
 
 
-async def test_a_handler_that_waits_for_a_client_that_is_gone_ends_at_once() -> None:
-    ended = asyncio.Event()
-
-    async def ask(session: Session, params: CallToolRequestParams) -> str:
-        try:
-            await session.list_roots()
-        except pkg.Disconnected:
-            ended.set()
-            raise
-        return "never"
-
-    async with shaken(tools(OLD, ask)) as hand:
-        await hand.send(request("tools/call", 1, name="x"))
-        await hand.take()
-    assert ended.is_set()
-
-
 @pytest.mark.shows("S1-31")
 async def test_pending_calls_fail_with_the_reason_when_the_server_goes() -> None:
     async def play(hand: Hand) -> None:

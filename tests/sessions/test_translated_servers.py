@@ -12,8 +12,6 @@ from mcp_revisions.v2025_11_25.models import (
     CompleteRequestParams,
     CompleteResult,
     PaginatedRequestParams,
-    ReadResourceRequestParams,
-    ReadResourceResult,
     SubscribeRequestParams,
     UnsubscribeRequestParams,
 )
@@ -105,22 +103,6 @@ async def test_problems_refer_to_members_that_client_wrote() -> None:
         await hand.greet(OWN)
         refused = await hand.ask("tools/call", 1, name="x", task=5)
         assert refused["error"]["data"]["problems"][0]["pointer"] == "/params/task"
-
-
-@pytest.mark.parametrize("own", [OWN, STATELESS])
-async def test_RJ16_missing_resource_has_the_code_of_the_clients_revision(own: str) -> None:
-    async def on_read_resource(
-        self: object, session: Session, params: ReadResourceRequestParams
-    ) -> ReadResourceResult:
-        raise pkg.McpError(-32602 if own == STATELESS else -32002, "not found")
-
-    ours = server(own, on_read_resource=on_read_resource)
-    async with serve_by_hand(ours, **ALL) as hand:
-        await hand.greet("2024-11-05")
-        assert (await hand.ask("resources/read", 1, uri="a"))["error"]["code"] == -32002
-    async with serve_by_hand(ours, **ALL) as hand:
-        answer = await hand.ask("resources/read", 1, uri="a", _meta=META)
-        assert answer["error"]["code"] == -32602
 
 
 def subscribing(heard: list[str], end: Callable[[], Awaitable[None]] | None = None) -> Any:
