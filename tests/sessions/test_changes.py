@@ -236,17 +236,6 @@ async def test_a_publisher_that_declares_nothing_is_mistaken(
         )
 
 
-async def test_server_notifies_all_its_connections() -> None:
-    ours = server("2025-11-25", SENDS=ALL)
-    async with shaken(ours) as one, shaken(ours) as two:
-        for hand in (one, two):
-            await hand.ask("ping")
-        await ours.tools_list_changed()
-        for hand in (one, two):
-            assert (await hand.take())["method"] == "notifications/tools/list_changed"
-    await ours.tools_list_changed()
-
-
 async def test_client_that_does_not_read_delays_no_other(caplog: pytest.LogCaptureFixture) -> None:
     ours = server("2025-11-25", SENDS=ALL)
     async with shaken(ours, max_outgoing=5, drain=0.05) as idle, shaken(ours) as reading:

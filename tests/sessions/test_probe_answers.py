@@ -1,4 +1,7 @@
-"""Servers that answer the probe in every way that the page on negotiation lists."""
+"""Servers that answer the probe in every way that the page on negotiation lists.
+
+Over HTTP, these are the rows PH01, PH02, PH03, PH04, PH05, PH07, PH09, PH10 and PH12.
+"""
 
 from collections.abc import Iterable
 from typing import Any
@@ -82,7 +85,7 @@ class HttpServer:
             await reply.send(answer.status, body, answer.media, **answer.headers)
 
 
-async def test_PH02_PH03_PH04_PH05_PH07_PH09_PH10_probe_answers_over_http_lead_where_the_page_says(
+async def test_probe_answers_over_http_lead_where_the_page_says(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     waits: list[float] = []

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import pytest
@@ -12,8 +12,6 @@ from mcp_revisions.v2025_11_25.models import (
     CompleteRequestParams,
     CompleteResult,
     PaginatedRequestParams,
-    ReadResourceRequestParams,
-    ReadResourceResult,
     SubscribeRequestParams,
     UnsubscribeRequestParams,
 )
@@ -24,7 +22,6 @@ from support.sessions.talking import (
     Hand,
     content_of,
     entry,
-    hello,
     models,
     modern,
     notification,
@@ -41,21 +38,13 @@ m = models(OWN)
 ALL = {"revisions": pkg.REVISIONS}
 
 
-async def welcome(hand: Hand, revision: str, **capabilities: Any) -> JsonObject:
-    """What a server says in the handshake."""
-    await hand.send(hello(revision, **capabilities))
-    result: JsonObject = (await hand.take())["result"]
-    await hand.send(notification("notifications/initialized"))
-    return result
-
-
 async def do_nothing(session: Session, params: CallToolRequestParams) -> str:
     return "done"
 
 
 async def test_without_being_told_to_a_server_speaks_its_own_revision_alone() -> None:
     async with serve_by_hand(tools(OWN, do_nothing)) as hand:
-        assert (await welcome(hand, "2024-11-05"))["protocolVersion"] == OWN
+        assert (await hand.greet("2024-11-05"))["protocolVersion"] == OWN
 
 
 async def test_capabilities_are_those_of_what_is_handled_in_the_words_of_the_revision() -> None:
@@ -67,9 +56,9 @@ async def test_capabilities_are_those_of_what_is_handled_in_the_words_of_the_rev
     tasks: JsonObject = {"tasks": {"list": {}}, "experimental": {"x": {}}}
     ours = server(OWN, on_complete=on_complete, DECLARES=tasks)
     async with serve_by_hand(ours, **ALL) as hand:
-        assert (await welcome(hand, "2024-11-05"))["capabilities"] == {"experimental": {"x": {}}}
+        assert (await hand.greet("2024-11-05"))["capabilities"] == {"experimental": {"x": {}}}
     async with serve_by_hand(ours, **ALL) as hand:
-        said = await welcome(hand, "2025-03-26")
+        said = await hand.greet("2025-03-26")
         assert said["capabilities"] == {"completions": {}, "experimental": {"x": {}}}
     async with serve_by_hand(ours, **ALL) as hand:
         found = (await hand.ask("server/discover", 1, _meta=META))["result"]
@@ -77,25 +66,7 @@ async def test_capabilities_are_those_of_what_is_handled_in_the_words_of_the_rev
         assert found["capabilities"] == {"completions": {}, "experimental": {"x": {}}}
     old = server("2024-11-05", on_list_tools=do_nothing)
     async with serve_by_hand(old, **ALL) as hand:
-        assert (await welcome(hand, "2025-06-18"))["capabilities"] == {"tools": {}}
-
-
-async def test_client_declaration_fits_server_revision() -> None:
-    seen: list[Any] = []
-
-    async def call(session: Session, params: CallToolRequestParams) -> str:
-        info = session.client_info
-        seen.append((session.revision, session.client_capabilities, info and info.name))
-        return "done"
-
-    server_ = tools(STATELESS, call)
-    async with serve_by_hand(server_, **ALL) as hand:
-        await welcome(hand, "2025-06-18", elicitation={}, roots={"listChanged": True})
-        await hand.ask("tools/call", 1, name="x")
-    ((revision, declared, name),) = seen
-    assert (revision, name) == ("2025-06-18", "hand")
-    assert type(declared) is models(STATELESS).ClientCapabilities
-    assert declared.to_wire() == {"elicitation": {}, "roots": {}}
+        assert (await hand.greet("2025-06-18"))["capabilities"] == {"tools": {}}
 
 
 async def test_a_handler_of_the_stateless_era_finds_in_each_request_what_the_handshake_said() -> (
@@ -104,22 +75,24 @@ async def test_a_handler_of_the_stateless_era_finds_in_each_request_what_the_han
     seen: list[Any] = []
 
     async def call(session: Session, params: CallToolRequestParams) -> str:
-        seen.append(params.meta)
+        seen.append((session.revision, session.client_capabilities, params.meta))
         return "done"
 
     async with serve_by_hand(tools(STATELESS, call), **ALL) as hand:
-        await welcome(hand, OWN, sampling={})
+        await hand.greet("2025-06-18", elicitation={}, roots={"listChanged": True})
         await hand.ask("tools/call", 1, name="x", _meta={"a": 1})
-    (meta,) = seen
-    assert meta.protocol_version == STATELESS
+    ((revision, declared, meta),) = seen
+    assert (revision, meta.protocol_version) == ("2025-06-18", STATELESS)
     assert meta.client_info.name == "hand"
-    assert meta.client_capabilities.to_wire() == {"sampling": {}}
+    assert type(declared) is models(STATELESS).ClientCapabilities
+    assert declared.to_wire() == {"elicitation": {}, "roots": {}}
+    assert meta.client_capabilities.to_wire() == declared.to_wire()
     assert meta.model_extra == {"a": 1}
 
 
 async def test_problems_refer_to_members_that_client_wrote() -> None:
     async with serve_by_hand(tools(OWN, do_nothing), **ALL) as hand:
-        await welcome(hand, "2025-06-18")
+        await hand.greet("2025-06-18")
         refused = await hand.ask("tools/call", 1, name=5)
         assert refused["error"]["code"] == -32602
         assert refused["error"]["data"]["problems"][0]["pointer"] == "/params/name"
@@ -127,70 +100,19 @@ async def test_problems_refer_to_members_that_client_wrote() -> None:
         assert "result" in await hand.ask("tools/call", 2, name="x", task=5)
     # In this one it does, though not to the class.
     async with serve_by_hand(tools("2024-11-05", do_nothing), **ALL) as hand:
-        await welcome(hand, OWN)
+        await hand.greet(OWN)
         refused = await hand.ask("tools/call", 1, name="x", task=5)
         assert refused["error"]["data"]["problems"][0]["pointer"] == "/params/task"
 
 
-@pytest.mark.parametrize("own", [OWN, STATELESS])
-async def test_RJ16_missing_resource_has_the_code_of_the_clients_revision(own: str) -> None:
-    async def on_read_resource(
-        self: object, session: Session, params: ReadResourceRequestParams
-    ) -> ReadResourceResult:
-        raise pkg.McpError(-32602 if own == STATELESS else -32002, "not found")
-
-    ours = server(own, on_read_resource=on_read_resource)
-    async with serve_by_hand(ours, **ALL) as hand:
-        await welcome(hand, "2024-11-05")
-        assert (await hand.ask("resources/read", 1, uri="a"))["error"]["code"] == -32002
-    async with serve_by_hand(ours, **ALL) as hand:
-        answer = await hand.ask("resources/read", 1, uri="a", _meta=META)
-        assert answer["error"]["code"] == -32602
-
-
-async def test_a_listen_stream_is_made_of_single_subscriptions() -> None:
-    heard: list[tuple[str, str]] = []
+def subscribing(heard: list[str], end: Callable[[], Awaitable[None]] | None = None) -> Any:
+    """A server that records subscriptions, and refuses that to `b:no`."""
 
     async def on_subscribe(
         self: object, session: Session, params: SubscribeRequestParams
     ) -> object:
         if params.uri == "b:no":
             raise pkg.McpError(-32602, "no such resource")
-        heard.append(("subscribe", params.uri))
-        return m.EmptyResult()
-
-    async def on_unsubscribe(
-        self: object, session: Session, params: UnsubscribeRequestParams
-    ) -> object:
-        heard.append(("unsubscribe", params.uri))
-        return m.EmptyResult()
-
-    async def listen(hand: Hand, id: int, *uris: str) -> Any:
-        wanted = {"resourceSubscriptions": list(uris)}
-        return await hand.ask("subscriptions/listen", id, _meta=META, notifications=wanted)
-
-    ours = server(OWN, on_subscribe=on_subscribe, on_unsubscribe=on_unsubscribe)
-    async with serve_by_hand(ours, **ALL) as hand:
-        first = await listen(hand, 1, "a:1", "b:no")
-        assert first["params"]["notifications"] == {"resourceSubscriptions": ["a:1"]}
-        await listen(hand, 2, "a:1", "a:2")
-        assert heard == [("subscribe", "a:1"), ("subscribe", "a:2")]
-        await ours.resource_updated("a:2")
-        told = await hand.take()
-        assert told["params"]["uri"] == "a:2"
-        assert told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"] == 2
-        await hand.send(notification("notifications/cancelled", requestId=2))
-        assert await hand.is_silent()
-        assert heard[2:] == [("unsubscribe", "a:2")]
-
-
-async def test_a_stream_that_begins_while_another_ends_keeps_its_subscriptions() -> None:
-    heard: list[str] = []
-    ending, ends = asyncio.Event(), asyncio.Event()
-
-    async def on_subscribe(
-        self: object, session: Session, params: SubscribeRequestParams
-    ) -> object:
         heard.append(f"subscribe {params.uri}")
         return m.EmptyResult()
 
@@ -198,11 +120,44 @@ async def test_a_stream_that_begins_while_another_ends_keeps_its_subscriptions()
         self: object, session: Session, params: UnsubscribeRequestParams
     ) -> object:
         heard.append(f"unsubscribe {params.uri}")
-        ending.set()
-        await ends.wait()
+        if end is not None:
+            await end()
         return m.EmptyResult()
 
-    ours = server(OWN, on_subscribe=on_subscribe, on_unsubscribe=on_unsubscribe)
+    return server(OWN, on_subscribe=on_subscribe, on_unsubscribe=on_unsubscribe)
+
+
+async def test_a_listen_stream_is_made_of_single_subscriptions() -> None:
+    heard: list[str] = []
+
+    async def listen(hand: Hand, id: int, *uris: str) -> Any:
+        wanted = {"resourceSubscriptions": list(uris)}
+        return await hand.ask("subscriptions/listen", id, _meta=META, notifications=wanted)
+
+    ours = subscribing(heard)
+    async with serve_by_hand(ours, **ALL) as hand:
+        first = await listen(hand, 1, "a:1", "b:no")
+        assert first["params"]["notifications"] == {"resourceSubscriptions": ["a:1"]}
+        await listen(hand, 2, "a:1", "a:2")
+        assert heard == ["subscribe a:1", "subscribe a:2"]
+        await ours.resource_updated("a:2")
+        told = await hand.take()
+        assert told["params"]["uri"] == "a:2"
+        assert told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"] == 2
+        await hand.send(notification("notifications/cancelled", requestId=2))
+        assert await hand.is_silent()
+        assert heard[2:] == ["unsubscribe a:2"]
+
+
+async def test_a_stream_that_begins_while_another_ends_keeps_its_subscriptions() -> None:
+    heard: list[str] = []
+    ending, ends = asyncio.Event(), asyncio.Event()
+
+    async def end() -> None:
+        ending.set()
+        await ends.wait()
+
+    ours = subscribing(heard, end)
     async with serve_by_hand(ours, **ALL) as hand:
         for id, uris in ((1, ["a:1", "a:2"]), (2, ["a:2"])):
             wanted = {"resourceSubscriptions": uris}
@@ -218,15 +173,7 @@ async def test_a_stream_that_begins_while_another_ends_keeps_its_subscriptions()
 async def test_a_stream_of_too_many_resources_is_refused_before_anybody_is_told() -> None:
     heard: list[str] = []
 
-    async def on_subscribe(
-        self: object, session: Session, params: SubscribeRequestParams
-    ) -> object:
-        heard.append(params.uri)
-        return m.EmptyResult()
-
-    async with serve_by_hand(
-        server(OWN, on_subscribe=on_subscribe), max_subscriptions=2, **ALL
-    ) as hand:
+    async with serve_by_hand(subscribing(heard), max_subscriptions=2, **ALL) as hand:
         wanted = {"resourceSubscriptions": ["a:1", "a:2", "a:3"]}
         answer = await hand.ask("subscriptions/listen", 1, _meta=META, notifications=wanted)
         assert answer["error"]["code"] == -32603
@@ -236,7 +183,7 @@ async def test_a_stream_of_too_many_resources_is_refused_before_anybody_is_told(
 async def test_a_subscription_reaches_a_server_that_knows_streams_only() -> None:
     ours = tools(STATELESS, do_nothing, SENDS=frozenset({"notifications/resources/updated"}))
     async with serve_by_hand(ours, **ALL) as hand:
-        said = await welcome(hand, "2025-03-26")
+        said = await hand.greet("2025-03-26")
         assert said["capabilities"]["resources"] == {"subscribe": True}
         assert (await hand.ask("resources/subscribe", 1, uri="a:1"))["result"] == {}
         await ours.resource_updated("a:2")
@@ -253,7 +200,7 @@ async def test_log_entries_go_by_the_level_that_the_client_asked_for_in_its_way(
         with case(own):
             ours = tools(own, call, SENDS=frozenset({"notifications/message"}))
             async with serve_by_hand(ours, **ALL) as hand:
-                await welcome(hand, "2025-03-26")
+                await hand.greet("2025-03-26")
                 await hand.ask("logging/setLevel", 1, level="error")
                 assert "result" in await hand.ask("tools/call", 2, name="x")
                 await hand.ask("logging/setLevel", 3, level="info")
@@ -274,7 +221,7 @@ def test_each_kind_of_loss_is_told_once(caplog: pytest.LogCaptureFixture) -> Non
 
     async def script() -> None:
         async with serve_by_hand(tools(OWN, call), on_loss=told.append, **ALL) as hand:
-            await welcome(hand, "2025-03-26")
+            await hand.greet("2025-03-26")
             for id in (1, 2):
                 content = (await hand.ask("tools/call", id, name="x"))["result"]["content"]
                 assert [block["text"] for block in content] == ["a <a:1>", "b <a:2>", '{"a":1}']
@@ -303,7 +250,7 @@ def test_a_loss_is_what_somebody_has_said_and_not_what_is_written_for_everybody(
     async def script() -> None:
         ours = server(STATELESS, on_list_tools=on_list_tools)
         async with serve_by_hand(ours, on_loss=told.append, **ALL) as hand:
-            await welcome(hand, OWN)
+            await hand.greet(OWN)
             for seen in (0, 0, 1):
                 assert (await hand.ask("tools/list", 1))["result"] == {"tools": []}
                 assert len(told) == len(caplog.records) == seen
@@ -322,7 +269,7 @@ async def test_a_peer_cannot_fill_the_memory_with_losses() -> None:
         return "done"
 
     async with serve_by_hand(tools("2025-06-18", call), on_loss=told.append, **ALL) as hand:
-        await welcome(hand, OWN, elicitation={})
+        await hand.greet(OWN, elicitation={})
         for round_ in range(12):
             asked = await hand.ask("tools/call", round_ + 1, name="x")
             content = {f"{round_}-{number}": ["a"] for number in range(100)}
@@ -349,7 +296,7 @@ async def test_a_choice_of_several_comes_back_as_one_though_it_was_asked_for_as_
         return repr(content_of(answer))
 
     async with serve_by_hand(tools(own, call), **ALL) as hand:
-        await welcome(hand, "2025-06-18", elicitation={})
+        await hand.greet("2025-06-18", elicitation={})
         asked = await hand.ask("tools/call", 1, name="x")
         field = asked["params"]["requestedSchema"]["properties"]["x"]
         assert field["type"] == "string"
@@ -366,7 +313,7 @@ async def test_RJ14_a_capability_that_the_client_lacks_is_named_in_the_answer() 
         return "done"
 
     async with serve_by_hand(tools(OWN, call), **ALL) as hand:
-        await welcome(hand, "2025-06-18", sampling={})
+        await hand.greet("2025-06-18", sampling={})
         error = (await hand.ask("tools/call", 1, name="x"))["error"]
         assert error["code"] == -32603
         assert error["data"] == {"requiredCapabilities": {"sampling": {"tools": {}}}}

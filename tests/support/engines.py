@@ -1,7 +1,4 @@
-"""Engine servers that tests start as processes, stop, and disturb.
-
-`EngineServer` has the operations of both PostgreSQL and Redis.
-"""
+"""Engine servers that tests start as processes, stop, and disturb."""
 
 import os
 import shutil
@@ -14,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, Protocol
+from typing import Any, Final, TypeAlias
 
 from support.missing import skip_untested
 from support.patience import PATIENCE
@@ -24,33 +21,6 @@ from support.programs import find_program
 # Programs, and further folders to look in.
 _REDIS: Final = "redis-server", ""
 _POSTGRES: Final = "postgres", "/usr/lib/postgresql/*/bin"
-
-
-class EngineServer(Protocol):
-    """A server that engines connect to; each method returns when it has taken effect."""
-
-    @property
-    def url(self) -> str:
-        """Return the URL for an engine."""
-        ...
-
-    def start(self) -> None:
-        """Start it again with its stored data."""
-        ...
-
-    def stop(self, *, keep: bool = True) -> None:
-        """Stop it; without `keep` it loses all data."""
-        ...
-
-    def freeze(self) -> None:
-        """Make it silent, with its connections open."""
-        ...
-
-    def thaw(self) -> None: ...
-
-    def disconnect(self) -> None:
-        """End all other connections."""
-        ...
 
 
 def redis_is_installed() -> bool:
@@ -89,7 +59,7 @@ def wait_until_listening(port: int, process: "subprocess.Popen[bytes]") -> None:
 
 @dataclass
 class _ServerProcess:
-    """A process of an engine in its own folder."""
+    """A process of an engine in its own folder; each method returns when it has taken effect."""
 
     folder: Path
     port: int = field(default_factory=free_port)
@@ -108,6 +78,7 @@ class _ServerProcess:
             process.wait(PATIENCE)
 
     def freeze(self) -> None:
+        """Make it silent, with its connections open."""
         self._signal(signal.SIGSTOP, self._process)
 
     def thaw(self) -> None:
@@ -142,6 +113,7 @@ class RedisServer(_ServerProcess):
             time.sleep(0.01)
 
     def stop(self, *, keep: bool = True) -> None:
+        """Stop it; without `keep` it loses all data."""
         if keep and self._process is not None:
             self.command("SAVE")
         self.crash()
@@ -256,6 +228,9 @@ class PostgresServer(_ServerProcess):
             user = ["--reuid=postgres", "--regid=postgres", "--clear-groups"]
             command[1:1] = user
         return command
+
+
+EngineServer: TypeAlias = PostgresServer | RedisServer
 
 
 @contextmanager
