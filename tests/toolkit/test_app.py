@@ -136,7 +136,7 @@ print_loaded("stdio", ".http.")
 """
 
 
-def test_what_a_server_does_not_use_is_not_loaded() -> None:
+def test_unused_parts_of_a_server_are_not_loaded() -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],
         cwd=ROOT / "generated",
