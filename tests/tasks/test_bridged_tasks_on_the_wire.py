@@ -168,7 +168,9 @@ async def test_questions_of_2025_11_25_are_shown_under_keys_and_answered_in_part
             assert question["method"] == "elicitation/create"
             assert question["params"]["message"] == message and key not in keys
             keys.append(key)
-            given, wrong = ({"action": "accept", "content": {"value": it}} for it in (True, 5))
+            given, wrong = (
+                {"action": "accept", "content": {"value": value}} for value in (True, 5)
+            )
             unknown: list[JsonObject] = [{"unknown": {"action": "cancel"}}, {key + "x": {}}]
             for answer in unknown:
                 told = await asking.answer_task(hand, id, **answer)

@@ -234,8 +234,8 @@ def in_a_cycle(name: str) -> Any:
 
 
 ONE, TWO, ITSELF = (in_a_cycle(name) for name in ("one", "two", "itself"))
-for function, other in ((ONE, TWO), (TWO, ONE), (ITSELF, ITSELF)):
-    function.__annotations__["a"] = Annotated[str, Depends(other)]
+for function, dependency in ((ONE, TWO), (TWO, ONE), (ITSELF, ITSELF)):
+    function.__annotations__["a"] = Annotated[str, Depends(dependency)]
 
 
 def lacking(url: str) -> str:

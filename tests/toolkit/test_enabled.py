@@ -146,7 +146,7 @@ async def test_items_are_switched_by_name_or_tag_and_the_last_word_counts() -> N
         assert catalogue.lists is catalogue.registered
 
 
-def admitting(own: str) -> Any:
+def shop_that_admits(own: str) -> Any:
     """A shop with a tool that enables another one for the session that calls it."""
     made = shop(own, enabled=False)
 
@@ -164,7 +164,7 @@ def admitting(own: str) -> Any:
 
 async def test_switch_of_session_notifies_its_client_only() -> None:
     for own, spoken in product(ERAS, ERAS):
-        made, ours, theirs = admitting(own), Hearing(spoken), Hearing(spoken)
+        made, ours, theirs = shop_that_admits(own), Hearing(spoken), Hearing(spoken)
         with case((own, spoken)):
             async with (
                 in_memory(ours.client, made) as one,
@@ -187,7 +187,7 @@ async def test_over_http_requests_without_a_session_are_not_switched_as_one() ->
     rows = ((OLD, "admitted"), (STATELESS, "write principal_id=…"))
     for own, (spoken, said) in product(ERAS, rows):
         with case((own, spoken)):
-            async with over_http(pkg.load(spoken).Client(), admitting(own)) as one:
+            async with over_http(pkg.load(spoken).Client(), shop_that_admits(own)) as one:
                 assert (await text_of(one, "admit")).endswith(said)
                 assert ("reset" in await visible_names(one)) is (spoken == OLD)
 

@@ -57,7 +57,7 @@ async def read_state(client: Any) -> str:
 
 
 @asynccontextmanager
-async def mounted(app: Any, at: str = "") -> AsyncGenerator[Site, None]:
+async def serve_mounted(app: Any, at: str = "") -> AsyncGenerator[Site, None]:
     """Serve an application in another one."""
     outer = Starlette(routes=[Mount(at, app=app)])
     async with run_app(outer) as port, calling(port, f"{at}/mcp") as site:
@@ -143,7 +143,7 @@ async def test_an_asgi_server_enters_it_before_the_first_request() -> None:
 async def test_mounted_it_is_entered_with_the_first_request_and_left_by_close() -> None:
     noted = Noted()
     app = noted.app().http()
-    async with mounted(app, "/api") as site:
+    async with serve_mounted(app, "/api") as site:
         assert noted.events == []
         asked = [site.modern("tools/call", name="state", id=number) for number in range(5)]
         found = await asyncio.gather(*asked)
@@ -159,7 +159,7 @@ async def test_mounted_it_is_entered_with_the_first_request_and_left_by_close() 
 async def test_a_request_that_is_refused_enters_nothing() -> None:
     noted = Noted()
     app = noted.app().http()
-    async with mounted(app) as site:
+    async with serve_mounted(app) as site:
         refused = await site.modern("tools/call", name="state", headers={"host": "example.org"})
         assert refused.status_code == 421
         assert noted.events == []
@@ -217,7 +217,7 @@ async def test_mounted_a_failure_is_answered_and_tried_again() -> None:
         yield "now"
 
     app = with_tool(mcp.App("me", lifespan=late)).http()
-    async with mounted(app) as site:
+    async with serve_mounted(app) as site:
         assert outcome(await site.modern("tools/call", name="state"))[0] == 503
         assert text_in(await site.modern("tools/call", name="state")) == "now"
         await app.close()

@@ -129,7 +129,7 @@ async def test_whatever_a_mounted_server_asks_its_client_answers() -> None:
                     assert await text_of(one, f"x_{name}") == expected
 
 
-def mounted_noting(above: str, own: str, given: list[Any]) -> Any:
+def mount_with_note(above: str, own: str, given: list[Any]) -> Any:
     """An app with a mounted one that notes the `_meta` it gets."""
 
     async def note(call: pkg.MethodCall, next: pkg.CallNext) -> Any:
@@ -147,7 +147,7 @@ def mounted_noting(above: str, own: str, given: list[Any]) -> Any:
 async def test_client_without_a_name_is_unknown_to_a_mounted_server_of_the_other_era() -> None:
     given: list[Any] = []
     unknown, known = {"name": "unknown", "version": "0"}, {"name": "page", "version": "1"}
-    async with serve_by_hand([mounted_noting(OLD, STATELESS, given)]) as hand:
+    async with serve_by_hand([mount_with_note(OLD, STATELESS, given)]) as hand:
         for meta in (META, {**META, CLIENT_INFO: known}):
             await hand.send(modern("tools/call", name="x_look", arguments={}, _meta=meta))
             assert "result" in await hand.take()
@@ -156,7 +156,7 @@ async def test_client_without_a_name_is_unknown_to_a_mounted_server_of_the_other
 
 async def test_mounted_server_of_the_same_era_gets_no_envelope() -> None:
     given: list[Any] = []
-    top = mounted_noting(HANDSHAKE[-1], HANDSHAKE[0], given)
+    top = mount_with_note(HANDSHAKE[-1], HANDSHAKE[0], given)
     async with in_memory(client(HANDSHAKE[-1]), top) as one:
         assert await text_of(one, "x_look") == ""
     assert given == [{}]

@@ -323,14 +323,14 @@ async def test_a_question_is_not_put_to_the_wrong_client_of_a_shared_connection(
     top = app(STATELESS)
     top.mount("r", connect_to=remote)
     async with serving_over_http(top) as connect:
-        ones = [await connect(Hearing(STATELESS).client) for _ in range(2)]
-        both = [asyncio.create_task(text_of(one, "r_ask")) for one in ones]
+        clients = [await connect(Hearing(STATELESS).client) for _ in range(2)]
+        both = [asyncio.create_task(text_of(client, "r_ask")) for client in clients]
         await until(lambda: begun == [2])
         go.set()
         wrong = "elicitation/create is ambiguous: several requests wait"
         for answer in await asyncio.gather(*both, return_exceptions=True):
             assert isinstance(answer, pkg.McpError) and answer.message == wrong
-        assert await text_of(ones[0], "r_ask") == "42"
+        assert await text_of(clients[0], "r_ask") == "42"
 
 
 async def test_a_remote_server_that_is_not_there_is_left_out_and_tried_again(

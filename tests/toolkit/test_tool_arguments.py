@@ -208,10 +208,10 @@ def test_unfillable_parameter_is_refused_when_class_is_made() -> None:
     def several(self: object) -> Any:
         yield 1
 
-    async def one_by_one(self: object) -> Any:
+    async def items_one_by_one(self: object) -> Any:
         yield 1
 
-    for function in (several, one_by_one):
+    for function in (several, items_one_by_one):
         with pytest.raises(TypeError, match="is a generator, but a client gets one result"):
             kit(function=tool(function))
 

@@ -1,13 +1,12 @@
 """Values of Python that JSON cannot express: lone surrogates, NaN and infinities."""
 
 import os
-from contextlib import AbstractAsyncContextManager
 from math import inf, nan
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import pytest
-from mcp_revisions import ToolError, Toolkit, prompt, resource, tool
-from mcp_revisions.v2025_11_25 import Client, Server
+from mcp_revisions import ToolError, Toolkit, tool
+from mcp_revisions.v2025_11_25 import Server
 from mcp_revisions.v2025_11_25 import models as m
 from pydantic import BaseModel, Field
 from support.json_types import Json, JsonObject
@@ -85,29 +84,11 @@ class Files(Toolkit, Server):
     async def failed_number(self) -> str:
         raise pkg.McpError(-5, "no", {"x": inf})
 
-    @prompt
-    async def greeting(self) -> str:
-        return NAME
-
-    @resource("x://name")
-    async def name(self) -> str:
-        return NAME
-
-    @resource("x://names")
-    async def names(self) -> list[str]:
-        return [NAME]
-
-
-def connecting(revision: str) -> AbstractAsyncContextManager[Client]:
-    """Return a connection of a client of a revision."""
-    ours: Any = client(revision)
-    made: Any = pkg.connect_in_memory(Files(), ours, revisions=pkg.REVISIONS)
-    return cast(AbstractAsyncContextManager[Client], made)
-
 
 async def call(name: str, revision: str) -> tuple[str, bool]:
     """Return the text of a tool's result, or of its error, and whether it is one."""
-    async with connecting(revision) as ours:
+    ours: Any = client(revision)
+    async with pkg.connect_in_memory(Files(), ours, revisions=pkg.REVISIONS):
         try:
             result: Json = await ours.call_tool(name=name)
         except pkg.McpError as error:

@@ -7,10 +7,8 @@ from itertools import count
 from typing import Any, cast
 
 from mcp_revisions import CheckedResults as CheckedResults
-from mcp_revisions import InvalidParams as InvalidParams
 from mcp_revisions import LocalError as LocalError
 from mcp_revisions import McpError as McpError
-from mcp_revisions import MissingCapability as MissingCapability
 from mcp_revisions import RemoteError as RemoteError
 from mcp_revisions import ResourceNotFound as ResourceNotFound
 from mcp_revisions import ToolError as ToolError

@@ -13,7 +13,7 @@ from mcp_protogen.runtime.transports.base import Opener
 from mcp_protogen.servers.gateway.proxies import proxy_for
 from mcp_protogen.servers.gateway.settings import Asking, ServerSettings
 from mcp_revisions import v2025_11_25
-from support.folders import GENERATED
+from support.folders import GENERATED, ROOT
 from support.http.serving import run_app
 from support.revisions import HANDSHAKE, OLD, REVISIONS
 from support.sessions.talking import client, pkg
@@ -30,7 +30,7 @@ LIMITS = ("revision", "questions", "concurrency")
 PROGRAM = """
 import sys
 
-sys.path.insert(0, {path!r})
+sys.path[:0] = {paths!r}
 
 from support.toolkit.mounting import mounting, weather
 
@@ -246,11 +246,7 @@ def in_memory(one: Any, server: Any) -> AbstractAsyncContextManager[Any]:
 
 def program(make: str) -> str:
     """Return a program that runs a server, such as `mounting('2025-11-25', '2025-11-25')`."""
-    path = str(GENERATED)
-    tests = str(GENERATED.parent / "tests")
-    return PROGRAM.format(path=path, make=make).replace(
-        "\n\nfrom support", f"\nsys.path.insert(0, {tests!r})\n\nfrom support"
-    )
+    return PROGRAM.format(paths=[str(GENERATED), str(ROOT / "tests")], make=make)
 
 
 async def names_of(one: Any) -> dict[str, list[str]]:
