@@ -111,10 +111,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left_out)
         away = {item.nodeid for item in left_out}
         items[:] = [item for item in items if item.nodeid not in away]
-    # All workers have one order, in which none has much left at the end of a run. A run that may be
-    # too short for all of them has the order of its arguments.
+    # A run that may be too short for all of them has the order of its arguments.
     if config.getoption("--until") is None:
-        items.sort(key=lambda item: (item.get_closest_marker("long") is None, item.path))
+        scheduling.put_in_order(items)
 
 
 @pytest.hookimpl(tryfirst=True)
