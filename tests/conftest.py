@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support import failures, memo, missing, scheduling, tables
 from support.coroutines import run
+from support.folders import alone
 from support.http import behind
 from support.quick import limits
 from support.running import Ran, Run
@@ -95,8 +96,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 # Before xdist, which writes the groups into the names of tests.
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None, None, None]:
     scheduling.set_apart(items)
     left_out = (
         tables.omitted_tests(items)
@@ -114,6 +117,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     # A run that may be too short for all of them has the order of its arguments.
     if config.getoption("--until") is None:
         scheduling.put_in_order(items)
+    # Hypothesis reads the constants of all our modules, and keeps them for the other workers.
+    with alone(Path(os.environ["MADE_ONCE"], "constants")):
+        return (yield)
 
 
 @pytest.hookimpl(tryfirst=True)
