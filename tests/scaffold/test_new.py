@@ -140,7 +140,6 @@ REFUSED = {
     "not-a-folder": ("new", "clock", "--out", "full/file"),
     "cannot-write": ("new", "clock", "--out", "full/file/deeper"),
     "inside-output": ("new", "clock", "--out", "."),
-    "conflicting-options": ("new", "clock", "--shared", "redis", "--kind", "client"),
 }
 
 

@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from mcp_protogen.instep.update.candidates import Candidate, Candidates, RevisionFilter, look
+from mcp_protogen.pipeline.inputs.pins import load_pins
+from mcp_protogen.pipeline.sources.opening import open_source
 from support.revisions import NEIGHBOURS
 
 Json = dict[str, Any]
@@ -43,6 +46,15 @@ class Spec:
 
     def digest(self, revision: str) -> str:
         return sha256(self.path(revision).read_bytes()).hexdigest()
+
+    def look(self, *names: str, ignored: tuple[str, ...] = ()) -> Candidates:
+        """Compare the folder with the pins."""
+        source = open_source(str(self.folder), None, None)
+        return look(source, load_pins(self.schema), RevisionFilter(names, ignored))
+
+    def candidate(self, revision: str) -> Candidate:
+        (found,) = self.look(revision).candidates
+        return found
 
 
 def reword(document: Json) -> None:
