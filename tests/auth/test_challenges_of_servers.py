@@ -137,6 +137,11 @@ async def test_a_verifier_says_by_a_code_why_it_refuses_a_token() -> None:
             assert read_challenges(refused) == ["Bearer " + error_params(code, "Not for us", HELD)]
 
 
+async def test_a_verifier_that_fails_lets_nobody_in() -> None:
+    failed = await answers(judging(RuntimeError("the token is secret")), bearing(READING))
+    assert (failed.status_code, "secret" in failed.text) == (500, False)
+
+
 async def test_quoted_token_text_cannot_break_header_or_log(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

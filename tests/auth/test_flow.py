@@ -110,16 +110,6 @@ def test_a_server_of_2025_03_26_issues_its_tokens_itself() -> None:
             assert [request.url for request in one.requests_to("token")] == [one.url("token")]
 
 
-def test_a_client_that_is_described_by_a_document_is_not_registered() -> None:
-    one = server(clients=(DESCRIBED,), behaviour=Behaviour(metadata=DOCUMENTS))
-    guest = visit(one, client_metadata_url=ABOUT)
-    known = guest.authorize()
-    assert guest.call().status == 200
-    assert known.client
-    assert known.client.client_id == ABOUT
-    assert not one.requests_to("register")
-
-
 DESCRIBED = Client(client_id=ABOUT, redirect_uris=(REDIRECT_URI,))
 DOCUMENTS = {"client_id_metadata_document_supported": True}
 
@@ -135,14 +125,6 @@ KNOWN = Client(
     auth_method="client_secret_basic",
     redirect_uris=(REDIRECT_URI,),
 )
-
-
-@pytest.mark.shows("RE-12", "RE-05")
-def test_a_client_that_is_known_already_is_used_as_it_is() -> None:
-    one = server(clients=(KNOWN,), behaviour=Behaviour(metadata={"registration_endpoint": None}))
-    guest = visit(one, client=client_information(issuer=ISSUER))
-    guest.authorize()
-    assert guest.call().status == 200
 
 
 FOUND = ("metadata",)
@@ -200,20 +182,6 @@ def test_a_step_up_asks_for_what_was_granted_before_and_what_is_needed_now() -> 
     assert len(one.requests_to("metadata")) == 1, "what a step-up needs is known"
 
 
-@pytest.mark.shows("SC-10")
-def test_more_scopes_are_asked_for_a_few_times_only_for_each_operation() -> None:
-    one = server(scopes=("read", "write"), behaviour=Behaviour(withheld=frozenset({"write"})))
-    guest = visit(one, {"scopes": ("read",)})
-    guest.authorize()
-    guest.resource.needed = frozenset({"write"})
-    for operation in ("tools/call a", "tools/call b"):
-        before = len(one.requests_to("authorize"))
-        with pytest.raises(AuthorizationError):
-            for _ in range(10):
-                guest.authorize(operation=operation)
-        assert 1 <= len(one.requests_to("authorize")) - before <= 2
-
-
 def test_a_step_up_without_earlier_knowledge_finds_everything_first() -> None:
     one = server(scopes=("read", "write"))
     guest = visit(one, {"scopes": ("read", "write")})
@@ -264,24 +232,6 @@ def test_a_registration_that_is_gone_is_made_anew() -> None:
     guest.known = play(flow, forgetful)
     assert guest.call().status == 200
     assert len(one.requests_to("register")) == 2
-
-
-def test_a_registration_of_just_now_that_is_not_known_is_an_error() -> None:
-    one = server(behaviour=Behaviour(instead={"token": UNKNOWN}))
-    with pytest.raises(OAuthError):
-        visit(one).authorize()
-    assert len(one.requests_to("register")) == 1
-
-
-def test_a_code_that_is_refused_says_nothing_about_the_registration() -> None:
-    one = server(behaviour=NEVER)
-    guest = visit(one)
-    guest.authorize()
-    one.tokens.clear()
-    one.behave(instead={"token": json_response({"error": "invalid_grant"}, 400)})
-    with pytest.raises(OAuthError):
-        guest.authorize()
-    assert (len(one.requests_to("register")), len(one.requests_to("authorize"))) == (1, 2)
 
 
 def test_a_client_that_was_never_registered_is_not_tried_twice() -> None:
@@ -372,17 +322,6 @@ def test_client_logs_in_and_stays_registered_where_issuers_differ_by_a_slash_at_
     again = guest.authorize().client
     assert again and again.client_id == known.client.client_id
     assert not one.requests_to("register")
-
-
-def test_a_client_without_an_issuer_stays_with_the_first_server_that_saw_it() -> None:
-    first, second = server(clients=(KNOWN,)), server(issuer=OTHER, clients=(KNOWN,))
-    resource = Resource([first])
-    guest = Visit(first, second, resource, client=client_information())
-    guest.authorize()
-    resource.servers[:] = [second]
-    with pytest.raises(AuthorizationError):
-        guest.authorize()
-    assert not second.requests_to("authorize")
 
 
 IDP = "https://idp.example.com"

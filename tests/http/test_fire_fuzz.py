@@ -35,7 +35,8 @@ NAMES = (
     *("mcp-param-x", "last-event-id"),
 )
 TEXTS = (
-    *(None, SESSION, OLD, STATELESS, "2025-03-26", "tools/call", "echo", "*/*", "", "7", "\xff"),
+    *((None,) * 12),
+    *(SESSION, OLD, STATELESS, "2025-03-26", "tools/call", "echo", "*/*", "", "7", "\xff"),
     *("text/event-stream", "application/json", "http://[::1", "null", "localhost", "0.1"),
     *("chunked", "close", "upgrade", "100-continue", "9999999999999999999999"),
 )
@@ -63,8 +64,11 @@ def bent_requests(amount: int) -> Iterator[tuple[str, dict[str, Any], bytes]]:
     """Yield methods, header fields and bodies."""
     random = Random(amount)
     for message, base in BASES:
-        for body in chain([json.dumps(message).encode()] * amount, bent_bodies(message, amount)):
-            odd = random.choices(NAMES, k=random.randint(0, 3))
+        for body in chain(
+            [json.dumps(message).encode()] * 3 * amount, bent_bodies(message, amount)
+        ):
+            # What a request has is changed more often than what it lacks.
+            odd = random.choices((*NAMES, *[*base] * 3), k=random.randint(0, 3))
             yield random.choice(METHODS), {**base, **{x: random.choice(TEXTS) for x in odd}}, body
 
 

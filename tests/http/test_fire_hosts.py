@@ -55,6 +55,7 @@ async def test_only_its_own_names_reach_a_server(stack: str) -> None:
         assert site.attacked.begun == served + 2
 
 
+@pytest.mark.shows("S3-10")
 @on_each_stack
 async def test_only_pages_at_its_own_names_may_call_a_server(stack: str) -> None:
     async with serve_under_attack(stack) as site:
@@ -64,6 +65,7 @@ async def test_only_pages_at_its_own_names_may_call_a_server(stack: str) -> None
             with case(origin):
                 answer = await site.ask(http(call("echo"), origin=origin, **mine))
                 assert answer.status == (200 if origin in OWN_PAGES else 403)
+                assert ("id" in answer.message) == (origin in OWN_PAGES)
         await site.is_fine()
 
 
