@@ -91,7 +91,7 @@ def _paths(where: Path) -> set[str]:
     }
 
 
-def recorded(case: Path) -> Happened:
+def read_record(case: Path) -> Happened:
     """Return what a case did when it was recorded."""
     texts = ((case / field.name, str(field.default)) for field in fields(Happened))
     return Happened(*(file.read_text() if file.exists() else usual for file, usual in texts))
