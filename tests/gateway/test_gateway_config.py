@@ -136,7 +136,7 @@ def test_members_of_later_work_are_called_not_supported(tmp_path: Path) -> None:
     assert all("not supported yet" in problem.message for problem in found)
 
 
-def only(host: Any, **own: Any) -> Json:
+def make_file(host: Any, **own: Any) -> Json:
     """Return a file with one server."""
     return {"mcpServers": {"a": {**host, "x-gateway": own} if own else host}}
 
@@ -144,7 +144,7 @@ def only(host: Any, **own: Any) -> Json:
 BAD: dict[str, tuple[Json, str, str]] = {
     "no servers": ({"x-gateway": {}}, "", "add an object mcpServers"),
     "no servers in TOML": ({"gateway": {}}, "", "add a table [servers.NAME]"),
-    "no enabled server": (only({**OF_HOST, "disabled": True}), "", "enabled"),
+    "no enabled server": (make_file({**OF_HOST, "disabled": True}), "", "enabled"),
     "required, but disabled": (
         {"mcpServers": {"a": {"enabled": False, "x-gateway": {"required": True}}, "b": PROGRAM}},
         "/mcpServers/a/x-gateway/required",
@@ -169,30 +169,30 @@ BAD: dict[str, tuple[Json, str, str]] = {
         "needs either",
     ),
     "clients without an issuer": (
-        {**only(PROGRAM), "x-gateway": {"auth": {"audience": "https://a"}}},
+        {**make_file(PROGRAM), "x-gateway": {"auth": {"audience": "https://a"}}},
         "/x-gateway/auth/issuer",
         "required",
     ),
-    "server that is no object": (only(3), "/mcpServers/a", "object"),
+    "server that is no object": (make_file(3), "/mcpServers/a", "object"),
     "our members in no object": (
-        *(only({**PROGRAM, "x-gateway": []}), "/mcpServers/a/x-gateway", "must be an object"),
+        *(make_file({**PROGRAM, "x-gateway": []}), "/mcpServers/a/x-gateway", "must be an object"),
     ),
     "variable that is not set": (
-        *(only({**PROGRAM, "env": {"KEY": "${NOT_SET}"}}), "/mcpServers/a/env/KEY", "not set"),
+        *(make_file({**PROGRAM, "env": {"KEY": "${NOT_SET}"}}), "/mcpServers/a/env/KEY", "not set"),
     ),
     "variable of a header that is not set": (
-        only({**OF_HOST, "headers": {"X": "Bearer ${NOT_SET}"}}),
+        make_file({**OF_HOST, "headers": {"X": "Bearer ${NOT_SET}"}}),
         "/mcpServers/a/headers/X",
         "not set",
     ),
     "variable of a URL that is not set": (
-        *(only({"url": "${NOT_SET}/mcp"}), "/mcpServers/a/url", "not set"),
+        *(make_file({"url": "${NOT_SET}/mcp"}), "/mcpServers/a/url", "not set"),
     ),
     "header that is not one": (
-        *(only({**OF_HOST, "headers": {"X": " x"}}), "/mcpServers/a", "spaces"),
+        *(make_file({**OF_HOST, "headers": {"X": " x"}}), "/mcpServers/a", "spaces"),
     ),
     "file of a secret that is missing": (
-        only({**OF_HOST, "headers": {"X": "${file:no}"}}),
+        make_file({**OF_HOST, "headers": {"X": "${file:no}"}}),
         "/mcpServers/a/headers/X",
         "No such file",
     ),
@@ -202,10 +202,10 @@ BAD: dict[str, tuple[Json, str, str]] = {
         "cannot ask",
     ),
     "credentials of a program": (
-        *(only(PROGRAM, auth="none"), "/mcpServers/a/x-gateway/auth", "no requests over HTTP"),
+        *(make_file(PROGRAM, auth="none"), "/mcpServers/a/x-gateway/auth", "no requests over HTTP"),
     ),
     "two authorizations": (
-        only({**OF_HOST, "headers": {"authorization": "x"}}, auth="oauth"),
+        make_file({**OF_HOST, "headers": {"authorization": "x"}}, auth="oauth"),
         "/mcpServers/a/x-gateway/auth",
         "Authorization",
     ),
