@@ -89,7 +89,7 @@ def test_changes_left_out_still_fail(mcp_gen: Command, tmp_path: Path) -> None:
 # What is shown.
 
 
-def test_what_is_severe_enough_for_the_reader_is_shown(mcp_gen: Command) -> None:
+def test_severe_changes_for_the_reader_are_shown(mcp_gen: Command) -> None:
     ran = mcp_gen("diff", *PAIR, "--for", "server", "--only", "warning", "--format", "json")
     levels = [change["severity"]["server"] for change in changes(ran)]
     assert {*levels} == {"breaking", "warning"} and levels == sorted(levels)

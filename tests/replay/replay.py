@@ -91,8 +91,8 @@ def _paths(where: Path) -> set[str]:
     }
 
 
-def recorded(case: Path) -> Happened:
-    """Return what a case did when it was recorded."""
+def load_record(case: Path) -> Happened:
+    """Return the recorded result of a case."""
     texts = ((case / field.name, str(field.default)) for field in fields(Happened))
     return Happened(*(file.read_text() if file.exists() else usual for file, usual in texts))
 

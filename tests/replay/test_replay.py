@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support.running import Ran
 
-from .replay import CASES, ENVIRONMENT, Command, play, process, recorded
+from .replay import CASES, ENVIRONMENT, Command, load_record, play, process
 
 ALL = sorted(CASES.iterdir())
 
@@ -28,7 +28,7 @@ def test_case_as_a_process(case: Path, tmp_path: Path) -> None:
 
 def assert_as_recorded(case: Path, tmp_path: Path, command: Command) -> None:
     """Require that a case has its recorded result."""
-    assert play(case, tmp_path, command) == recorded(case)
+    assert play(case, tmp_path, command) == load_record(case)
     for path in (case / "expected").rglob("*"):
         if path.is_file():
             made = tmp_path / path.relative_to(case / "expected")
