@@ -33,11 +33,6 @@ def test_a_new_folder_gets_every_file_and_the_lock(out: Path) -> None:
     assert beside(out) == ["pkg"]
 
 
-def test_missing_parents_are_created(out: Path) -> None:
-    put(OLD, out / "a" / "b")
-    assert (out / "a" / "b" / LOCK_NAME).is_file()
-
-
 def test_parents_created_for_nothing_are_removed(out: Path) -> None:
     with pytest.raises(RuntimeError), exclusive(out / "a" / "b"):
         raise RuntimeError
