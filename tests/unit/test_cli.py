@@ -622,7 +622,7 @@ def test_without_anything_to_do_the_help_is_shown_and_it_is_no_success(
 
 
 def complete(folder: Path, words: str, *arguments: str) -> list[str]:
-    """Return what a shell offers for the last of some words."""
+    """Return the completions of the last word in a shell."""
     code = "from mcp_protogen.cli import main; main()"
     number = str(len(words.split()) - 1)
     asking = {"_MCP_GEN_COMPLETE": "complete_bash", "COMP_CWORD": number, "COMP_WORDS": words}
