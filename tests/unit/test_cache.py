@@ -107,15 +107,6 @@ def test_whatever_a_package_depends_on_makes_another(
             assert len(generated_options) == len(list(cache.iterdir())) == number
 
 
-BROKEN = {
-    "empty": b"",
-    "no digest": b"\n",
-    "not ASCII": b"\xff\xfe\n\x00",
-    "cut off": None,
-    "of another content": b"0" * 64 + b"\nx",
-}
-
-
 def test_an_entry_under_the_name_of_another_is_made_anew(
     cache: Path, generated_options: list[GenerationOptions]
 ) -> None:

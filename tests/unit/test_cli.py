@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
-from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.names import module_name
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.cli.app import app, command_names
@@ -74,21 +73,13 @@ def test_files_declared_as_ones_own_are_no_drift(mcp_gen: Run) -> None:
     assert mcp_gen("--check").code == 0
 
 
-def edit(path: str, text: str) -> None:
-    """Edit a generated file, and the lock to fit."""
-    lock = json.loads(Path("pkg", LOCK_NAME).read_text())
-    Path("pkg", path).write_text(text)
-    lock["files"][path]["sha256"] = sha256(text.encode())
-    Path("pkg", LOCK_NAME).write_text(json.dumps(lock))
-
-
 def test_check_finds_what_the_lock_was_made_to_fit_by_generating_anew(mcp_gen: Run) -> None:
     mcp_gen(*ONE)
     again = ("--check", "--regenerate", "--out", "pkg")
     ran = mcp_gen(*again)
     said = "pkg is up to date: 1 revision, 5 files, generated anew and compared\n"
     assert ran == Ran(0, said, "")
-    edit("__init__.py", "edited")
+    packages.forge(Path("pkg"), __init__="edited")
     assert mcp_gen("--check", "--out", "pkg").code == 0
     ran = mcp_gen(*again)
     kinds = [line.rpartition(": ")[0] for line in ran.out.splitlines()]
@@ -631,7 +622,7 @@ def test_without_anything_to_do_the_help_is_shown_and_it_is_no_success(
 
 
 def complete(folder: Path, words: str, *arguments: str) -> list[str]:
-    """Return what a shell offers for the last of some words."""
+    """Return the completions of the last word in a shell."""
     code = "from mcp_protogen.cli import main; main()"
     number = str(len(words.split()) - 1)
     asking = {"_MCP_GEN_COMPLETE": "complete_bash", "COMP_CWORD": number, "COMP_WORDS": words}

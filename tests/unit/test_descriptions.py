@@ -1,28 +1,9 @@
 """Texts: a schema's own go first, ours serve every revision, links are plain words."""
 
-import json
-from pathlib import Path
-
 import pytest
 from mcp_protogen.pipeline.inputs import descriptions
 from mcp_protogen.pipeline.inputs.descriptions import Descriptions
 from support import tables
-
-TEXTS = {
-    "types": {"Tool": "A tool.", "Old": "Common."},
-    "fields": {"Tool.name": "Its name.", "*.title": "A title.", "*.name": "A name."},
-    "methods": {"tools/call": "Run a tool."},
-    "capabilities": {"server.tools.listChanged": "Reports."},
-    "errors": {"PARSE_ERROR": "No JSON."},
-    "overrides": {"2": {"types": {"Old": "Special."}, "fields": {"Tool.name": "Another."}}},
-}
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "descriptions.json"
-    path.write_text(json.dumps(TEXTS))
-    return path
 
 
 def test_without_any_file_there_are_no_texts() -> None:

@@ -128,11 +128,9 @@ CHOICES = ProjectChoices(
 ENTRY = "0" * 64
 TEMPLATES = ("app.py.jinja", "client.py.jinja")
 WRITERS: Mapping[str, Writer] = {
-    "new client": Writer(make_folder, partial(client, ("a",)), read_client),
     "client": Writer(partial(client, ("a",)), partial(client, ("a", "b")), read_client),
     "draft": Writer(old_draft, partial(drafting.write, REVISION), load_pins),
     "templates": Writer(old_templates, partial(templates.export, TEMPLATES), read_statement),
-    "new pins": Writer(make_folder, partial(pin, "integer"), load_pins),
     "pins": Writer(
         partial(pin, "integer"), partial(pin, "string"), partial(read_snapshot, REVISION)
     ),

@@ -2,43 +2,15 @@
 
 from typing import Any
 
-from mcp_protogen.base.names import ClassName
-from mcp_protogen.pipeline.derive.types import expression
 from mcp_protogen.pipeline.inputs.descriptions import add_deprecation
 from mcp_protogen.pipeline.ir import (
-    Anything,
     FieldIR,
-    ListOf,
-    LiteralOf,
-    MapOf,
     ObjectIR,
-    OneOf,
-    Ref,
-    Scalar,
     TypeIR,
 )
 from support import tables
 from support.unit import schemas
-from support.unit.schemas import ANY_OBJECT, STRING, Json, record, ref
-
-
-def test_expressions() -> None:
-    rows: list[tuple[Json, Any]] = [
-        ({}, Anything()),
-        (STRING, Scalar("string")),
-        ({"type": "null"}, Scalar("null")),
-        ({"type": ["string", "null"]}, OneOf((Scalar("string"), Scalar("null")))),
-        ({"const": 1}, LiteralOf((1,))),
-        ({"type": "string", "enum": ["a", "b"]}, LiteralOf(("a", "b"))),
-        ({"type": "array"}, ListOf(Anything())),
-        ({"type": "array", "items": ref("A")}, ListOf(Ref(ClassName("A")))),
-        (ANY_OBJECT, MapOf(Anything())),
-        ({"type": "object", "additionalProperties": STRING}, MapOf(Scalar("string"))),
-        ({"anyOf": [ref("A"), STRING]}, OneOf((Ref(ClassName("A")), Scalar("string")))),
-    ]
-    for schema, expected in rows:
-        with tables.case(schema):
-            assert expression(schema) == expected
+from support.unit.schemas import STRING, Json, record, ref
 
 
 def types(**more: Any) -> dict[str, TypeIR]:
