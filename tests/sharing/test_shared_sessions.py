@@ -554,7 +554,11 @@ class TestNotifications:
             session = http.Session(one, OLD, begun.headers["mcp-session-id"], {})
             session.headers = {"mcp-session-id": session.id}
             (first,) = servers[0].sessions
+            assert await post_status(at(session, two), request("ping")) == 200
+            (copy,) = two.app._running.state.sessions
+            assert not copy.choices.confirmed
             assert await post_status(at(session, two), INITIALIZED) == 202
+            assert copy.choices.confirmed
             # It is known where it began, and delayed events go out.
             async with session.get() as events:
                 await servers[1].resource_updated(URI)

@@ -6,11 +6,10 @@ Wrong lines end in `# wrong`; a checker must object to exactly these.
 from support.docs.pages import programs
 
 STATELESS = """
-from collections.abc import Sequence
 from typing import assert_type
 
-from mcp_revisions import REVISIONS, Loss, Options, Progress, connect, handles, load, page
-from mcp_revisions import serve, stdio_client, translate
+from mcp_revisions import REVISIONS, Loss, Options, Progress, Transport, connect, handles, load
+from mcp_revisions import page, serve, stdio_client, translate
 from mcp_revisions import v2025_11_25 as old
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.translate.v2025_03_26 import UP
@@ -55,18 +54,7 @@ def lost(loss: Loss) -> None:
     print(loss.method, loss.pointer, loss.why)
 
 
-class Wire:
-    async def receive(self) -> Sequence[bytes]:
-        return []
-
-    async def send(self, messages: Sequence[bytes]) -> None:
-        pass
-
-    async def close(self) -> None:
-        pass
-
-
-async def use(client: mcp.Client, weather: Weather) -> None:
+async def use(client: mcp.Client, weather: Weather, wire: Transport) -> None:
     listed = await client.list_tools()
     assert_type(listed.ttl_ms, int)
     found = await client.call_tool("forecast", timeout=5, on_progress=told)
@@ -77,8 +65,8 @@ async def use(client: mcp.Client, weather: Weather) -> None:
     await client.discover()
     await weather.tools_list_changed()
     await weather.resource_updated("file:///a")
-    await serve({Weather, old.Server}, Wire())
-    await serve(weather, Wire(), options=Options(drain=1))
+    await serve({Weather, old.Server}, wire)
+    await serve(weather, wire, options=Options(drain=1))
     await serve({Weather, old.Server}, weather)  # wrong
 
 
@@ -345,8 +333,7 @@ async def several(config: dict[str, object]) -> AsyncIterator[str]:
 TOOLKIT = """
 from typing import Any, assert_type
 
-from mcp_revisions import Audio, CheckedResults, File, Image, Options, Toolkit, UriTemplate
-from mcp_revisions import connect_in_memory, prompt, resource, tool
+from mcp_revisions import Audio, File, Image, Toolkit, UriTemplate, prompt, resource, tool
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28 import models as m
 from toolkit_0 import Forecast, Weather
@@ -426,10 +413,6 @@ class Both(Loud, mcp.Server):
         return result
 
 
-class Checking(CheckedResults, mcp.Client):
-    pass
-
-
 def plain(text: str) -> str:
     return text
 
@@ -445,8 +428,6 @@ async def use() -> None:
     both.add_tool(plain, title="Plain")
     both.add_resource(plain, uri="a:{text}", mime_type="text/plain")
     both.remove_tool("plain")
-    async with connect_in_memory(Checking(), both, options=Options(timeout=3)) as client:
-        await client.call_tool("shout")
     assert_type(UriTemplate.parse("a:{x}").match("a:b"), dict[str, str] | None)
     await weather.forecast(3)  # wrong
     weather.add("a", 1)  # wrong
@@ -521,8 +502,8 @@ MIDDLEWARE = """
 from logging import getLogger
 from typing import Any, assert_type
 
-from mcp_revisions import CallNext, MethodCall, Middleware, RateLimit, ResultCache, Telemetry
-from mcp_revisions import Network, SessionEnd, Timing, connect_in_memory
+from mcp_revisions import CallNext, MethodCall, RateLimit, ResultCache, Telemetry
+from mcp_revisions import Network, SessionEnd, Timing
 from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25 import models as m
 
@@ -540,14 +521,6 @@ class Counting:
         assert_type(end.network, Network | None)
         self.ended.append(end.seconds)
         end.seconds = 0  # wrong
-
-
-def named(name: str) -> Middleware:
-    async def note(call: MethodCall, next: CallNext) -> Any:
-        print(name, call.method, call.target, call.principal_id, call.request_id)
-        return await next(call)
-
-    return note
 
 
 def per_tool(call: MethodCall) -> str | None:
@@ -570,7 +543,7 @@ class Ours(mcp.Server):
 
 
 class Mine(mcp.Client):
-    middleware = (Telemetry(arguments=True), named("two"))
+    middleware = (Telemetry(arguments=True), Counting())
 
     async def around(self, call: MethodCall, next: CallNext) -> Any:
         return await next(call.replace(params=call.params)) if call.is_sent else await next(call)
@@ -580,11 +553,8 @@ class Wrong(mcp.Server):
     middleware = (not_next,)  # wrong
 
 
-async def main() -> None:
-    server = Ours()
+def limit(server: Ours) -> None:
     server.middleware = [*server.middleware, RateLimit(2, key=per_tool)]
-    async with connect_in_memory(Mine(), server) as client:
-        assert_type(await client.list_tools(), m.ListToolsResult)
 """
 
 APP = """
@@ -626,11 +596,6 @@ def transaction(session: mcp.Session) -> Iterator[Db]:
 @app.tool
 def plain(x: int, db: Annotated[Db, Depends(transaction, thread=False)]) -> int:
     Depends(transaction, False)  # wrong
-    return x + db.count()
-
-
-@app.tool
-def also_plain(x: int, db: Annotated[Db, Depends(transaction)]) -> int:
     return x + db.count()
 
 
