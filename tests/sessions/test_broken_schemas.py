@@ -267,21 +267,6 @@ async def test_server_reads_params_anew_at_most_eight_times() -> None:
                 assert member in await hand.take()
 
 
-async def test_server_refuses_null_for_what_it_needs() -> None:
-    async with shaken(tools(OLD, greet)) as hand:
-        table: list[tuple[JsonObject, str]] = [
-            ({"name": None}, "/params/name"),
-            ({"name": "x", "arguments": {}, "_meta": 1, "task": None}, "/params/_meta"),
-            ({"name": 8.0}, "/params/name"),
-        ]
-        for params, pointer in table:
-            with case(params):
-                answer = await hand.ask("tools/call", 1, **params)
-                assert answer["error"]["code"] == -32602
-                problems = answer["error"]["data"]["problems"]
-                assert pointer in [problem["pointer"] for problem in problems]
-
-
 async def test_cancellation_counts_in_spite_of_null_and_whole_floats() -> None:
     cancelled: list[object] = []
 

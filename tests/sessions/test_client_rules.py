@@ -12,7 +12,6 @@ from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import (
     CAPABILITIES,
     META,
-    VERSION,
     Accepting,
     Hand,
     client,
@@ -383,18 +382,6 @@ async def test_in_the_stateless_era_a_client_answers_nothing() -> None:
 
 
 class TestProbe:
-    async def test_PS08_a_late_answer_to_the_probe_is_ignored(self) -> None:
-        async def play(hand: Hand) -> None:
-            probe = await hand.take()
-            started = await hand.take()
-            assert (probe["method"], started["method"]) == ("server/discover", "initialize")
-            assert probe["params"]["_meta"][VERSION] == STATELESS
-            await hand.send(discover_result(probe["id"]), welcome(started["id"]))
-            await to_the_end(hand)
-
-        async with connect(Accepting(play), OLD, STATELESS) as ours:
-            assert ours.revision == OLD
-
     async def test_SC14_a_new_connection_needs_no_probe_with_a_known_revision(self) -> None:
         heard: list[str] = []
 
