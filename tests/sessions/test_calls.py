@@ -25,7 +25,6 @@ from support.sessions.talking import (
     notification,
     pkg,
     request,
-    run,
     shaken,
     tools,
     welcome,
@@ -460,17 +459,16 @@ class TestLogging:
                 advice = 'write SENDS = frozenset({"notifications/message"}) in the class'
                 assert advice in record.getMessage()
 
-    def test_unserialisable_log_entry_is_not_sent(self, caplog: pytest.LogCaptureFixture) -> None:
+    async def test_unserialisable_log_entry_is_not_sent(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
         async def call(session: Session, params: CallToolRequestParams) -> str:
             await session.log("info", object())
             return "done"
 
-        async def script() -> None:
-            server = tools(OLD, call, SENDS=frozenset({"notifications/message"}))
-            async with connect(server) as ours:
-                assert content_of(await ours.call_tool("x"))[0].text == "done"
-
-        run(script())
+        server = tools(OLD, call, SENDS=frozenset({"notifications/message"}))
+        async with connect(server) as ours:
+            assert content_of(await ours.call_tool("x"))[0].text == "done"
         assert "a log entry was not sent" in caplog.text
 
 

@@ -22,12 +22,10 @@ from support.sessions.talking import (
     notification,
     pkg,
     request,
-    run,
     serve_by_hand,
     server,
     welcome,
 )
-from support.sharing.simulated import SkippingLoop
 from support.tables import case
 
 # All is in memory.
@@ -204,7 +202,7 @@ async def test_malformed_opening_answer_ends_connecting(how: str) -> None:
 
 
 @pytest.mark.parametrize("revision", ERAS)
-def test_a_flood_of_rubbish_is_no_flood_of_log_entries(
+async def test_a_flood_of_rubbish_is_no_flood_of_log_entries(
     revision: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     rubbish: list[Any] = [b"{", b"7", b"[7]", {"jsonrpc": "2.0", "id": "none", "result": {}}] * 500
@@ -217,16 +215,13 @@ def test_a_flood_of_rubbish_is_no_flood_of_log_entries(
         await hand.send(discover_result(asked["id"]) if modern else welcome(asked["id"]), *rubbish)
         await to_the_end(hand)
 
-    async def script() -> None:
+    with caplog.at_level(logging.INFO):
         async with connect(Accepting(play), revision):
             await asyncio.sleep(0.05)
         async with serve_by_hand(server(revision)) as hand:
             await hand.send(*rubbish, request("server/discover", "last", _meta=META))
             while (await hand.take()).get("id") != "last":
                 pass
-
-    with caplog.at_level(logging.INFO):
-        run(script(), loop=SkippingLoop)
     assert "(1000 of these within a minute" in caplog.text
     assert len(caplog.records) < 100
 
@@ -337,16 +332,13 @@ class TestStateless:
         ]
         assert heard[0]["params"]["_meta"][CAPABILITIES] == {"elicitation": {}, "roots": {}}
 
-    def test_questions_do_not_go_on_for_ever(self) -> None:
+    async def test_questions_do_not_go_on_for_ever(self) -> None:
         again = {"result": {"resultType": "input_required", "requestState": "s"}}
         accepting, heard = modern(*[again] * 9)
 
-        async def script() -> None:
-            async with connect(accepting, STATELESS, max_rounds=3) as ours:
-                with pytest.raises(pkg.RemoteError, match="more input in every round"):
-                    await ours.call_tool("x")
-
-        run(script())
+        async with connect(accepting, STATELESS, max_rounds=3) as ours:
+            with pytest.raises(pkg.RemoteError, match="more input in every round"):
+                await ours.call_tool("x")
         assert len(heard) == 3
 
     async def test_CN04_a_question_that_was_not_declared_is_the_servers_fault(self) -> None:
@@ -407,21 +399,18 @@ class TestProbe:
             pkg.connect_http("http://localhost/mcp", client(OLD), client(OLD))
 
 
-def test_unconnected_client_refuses_calls() -> None:
+async def test_unconnected_client_refuses_calls() -> None:
     accepting, _ = modern(DONE)
 
-    async def script() -> None:
-        ours = client(STATELESS)
-        with pytest.raises(pkg.LocalError, match="not connected"):
-            await ours.list_tools()
-        with pytest.raises(pkg.LocalError, match="not connected"):
-            _ = ours.negotiated
-        async with pkg.connect(accepting, ours):
-            pass
-        with pytest.raises(pkg.Disconnected):
-            await ours.list_tools()
-
-    run(script())
+    ours = client(STATELESS)
+    with pytest.raises(pkg.LocalError, match="not connected"):
+        await ours.list_tools()
+    with pytest.raises(pkg.LocalError, match="not connected"):
+        _ = ours.negotiated
+    async with pkg.connect(accepting, ours):
+        pass
+    with pytest.raises(pkg.Disconnected):
+        await ours.list_tools()
 
 
 async def test_an_error_inside_the_block_is_not_wrapped() -> None:

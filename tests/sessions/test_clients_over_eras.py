@@ -24,7 +24,6 @@ from support.sessions.talking import (
     error,
     notification,
     pkg,
-    run,
     server,
     stub,
     tools,
@@ -163,7 +162,7 @@ def call_with_level(ours: Any, level: str) -> Awaitable[Any]:
     return called
 
 
-def test_the_lowest_level_that_a_request_under_way_wants_is_set() -> None:
+async def test_the_lowest_level_that_a_request_under_way_wants_is_set() -> None:
     heard: list[str] = []
     go = {level: asyncio.Event() for level in ("warning", "debug", "error")}
 
@@ -173,26 +172,23 @@ def test_the_lowest_level_that_a_request_under_way_wants_is_set() -> None:
         await go[params.name].wait()
         return "done"
 
-    async def script() -> None:
-        wire = Wire()
-        theirs = tools(OLD, call, SENDS=frozenset({"notifications/message"}))
-        note = noting(heard, lambda params: f"{params.level} {params.data}")
-        async with over(client(STATELESS, on_logging_message=note), theirs, wire) as ours:
-            under_way: list[Any] = []
-            for level in ("warning", "debug", "error"):
-                under_way.append(asyncio.ensure_future(call_with_level(ours, level)))
-                last = f"error {level}"
-                await until(partial(heard.__contains__, last))
-            for level in ("debug", "warning", "error"):
-                go[level].set()
-            await asyncio.gather(*under_way)
-            await call_with_level(ours, "error")
-            # A client without a subscription gets no changes.
-            await ours.call_tool("error")
-        levels = [level_params["level"] for level_params in wire.calls("logging/setLevel")]
-        assert levels == ["warning", "debug", "error"]
-
-    run(script())
+    wire = Wire()
+    theirs = tools(OLD, call, SENDS=frozenset({"notifications/message"}))
+    note = noting(heard, lambda params: f"{params.level} {params.data}")
+    async with over(client(STATELESS, on_logging_message=note), theirs, wire) as ours:
+        under_way: list[Any] = []
+        for level in ("warning", "debug", "error"):
+            under_way.append(asyncio.ensure_future(call_with_level(ours, level)))
+            last = f"error {level}"
+            await until(partial(heard.__contains__, last))
+        for level in ("debug", "warning", "error"):
+            go[level].set()
+        await asyncio.gather(*under_way)
+        await call_with_level(ours, "error")
+        # A client without a subscription gets no changes.
+        await ours.call_tool("error")
+    levels = [level_params["level"] for level_params in wire.calls("logging/setLevel")]
+    assert levels == ["warning", "debug", "error"]
     of = [f"{level} {{}}" for level in ("debug", "warning", "error")]
     expected = [*of[1:], *of, *of, of[2]]
     names = ["warning"] * 2 + ["debug"] * 3 + ["error"] * 4
@@ -241,7 +237,7 @@ async def test_message_unknown_to_server_is_not_sent() -> None:
     assert (lost[-1].own, lost[-1].wire) == (OLD, STATELESS)
 
 
-def test_the_level_that_was_set_goes_with_each_later_request() -> None:
+async def test_the_level_that_was_set_goes_with_each_later_request() -> None:
     heard: list[str] = []
 
     async def call(session: Session, params: CallToolRequestParams) -> str:
@@ -249,21 +245,18 @@ def test_the_level_that_was_set_goes_with_each_later_request() -> None:
             await session.log(level, params.name)
         return "done"
 
-    async def script() -> None:
-        wire = Wire()
-        theirs = tools(STATELESS, call, SENDS=frozenset({"notifications/message"}))
-        note = noting(heard, lambda params: f"{params.level} {params.data}")
-        async with over(client(OLD, on_logging_message=note), theirs, wire) as ours:
-            await ours.call_tool("a")
-            for level in ("error", "debug"):
-                await ours.set_level(level)
-                await ours.call_tool(level)
-        levels = [call_params["_meta"][LEVEL] for call_params in wire.calls("tools/call")]
-        assert levels == ["info", "error", "debug"]
-        assert all(CAPABILITIES in call_params["_meta"] for call_params in wire.calls("tools/call"))
-        assert not wire.calls("logging/setLevel")
-
-    run(script())
+    wire = Wire()
+    theirs = tools(STATELESS, call, SENDS=frozenset({"notifications/message"}))
+    note = noting(heard, lambda params: f"{params.level} {params.data}")
+    async with over(client(OLD, on_logging_message=note), theirs, wire) as ours:
+        await ours.call_tool("a")
+        for level in ("error", "debug"):
+            await ours.set_level(level)
+            await ours.call_tool(level)
+    levels = [call_params["_meta"][LEVEL] for call_params in wire.calls("tools/call")]
+    assert levels == ["info", "error", "debug"]
+    assert all(CAPABILITIES in call_params["_meta"] for call_params in wire.calls("tools/call"))
+    assert not wire.calls("logging/setLevel")
     debug = [f"{level} debug" for level in ("debug", "info", "error")]
     assert heard == ["info a", "error a", "error error", *debug]
 

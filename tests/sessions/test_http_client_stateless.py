@@ -94,7 +94,6 @@ class TestStandardFields:
         assert [seen_request.method for seen_request in seen] == ["server/discover", "tools/list"]
 
     async def test_what_a_request_is_about_is_named_safely(self) -> None:
-
         async def call(request: Request, reply: Reply) -> None:
             await reply.send(200, error(request.id, -32602))
 
@@ -302,15 +301,6 @@ class TestCorrection:
                     "tools/call",
                     "tools/list",
                 ]
-
-    async def test_SC07_a_call_is_repeated_once(self) -> None:
-        async def play(request: Request, reply: Reply) -> None:
-            if request.method == "tools/list":
-                await reply.result(request, list_result(tool("x", a=header_property())))
-            else:
-                await reply.send(400, error(request.id, -32020, "no region"))
-
-        assert len(await using(Modern(play), self.fail)) == 4
 
     async def test_a_list_that_fails_leaves_the_error_as_it_was(self) -> None:
         malformed: JsonObject = {"jsonrpc": "2.0", "id": 0, "error": {}}

@@ -179,6 +179,18 @@ async def test_a_state_that_is_too_long_to_come_back_is_not_sent() -> None:
         assert (await hand.take())["error"]["code"] == -32603
 
 
+async def test_a_handler_that_asks_while_it_is_being_stopped_is_stopped() -> None:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
+        try:
+            await ask_form(session, "one")
+        finally:
+            await ask_form(session, "two")
+        return "done"
+
+    async with connect(answering(STATELESS), call) as ours:
+        assert await text_of(ours) == "done"
+
+
 async def test_a_cancelled_request_stays_cancelled_while_the_client_is_asked() -> None:
     async with serve_by_hand(tools(OWN, ask), revisions=pkg.REVISIONS) as hand:
         cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled"}

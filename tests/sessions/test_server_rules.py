@@ -29,7 +29,6 @@ from support.sessions.talking import (
     notification,
     pkg,
     request,
-    run,
     serve_by_hand,
     shaken,
     tools,
@@ -303,14 +302,13 @@ class TestBothEras:
                     pass
 
 
-def test_method_names_of_client_cannot_forge_log_lines(caplog: pytest.LogCaptureFixture) -> None:
-    async def script() -> None:
+async def test_method_names_of_client_cannot_forge_log_lines(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level("INFO"):
         async with shaken(tools(OLD, echo)) as hand:
             await hand.send(request("no/such\nFORGED line"))
             assert (await hand.take())["error"]["code"] == -32601
-
-    with caplog.at_level("INFO"):
-        run(script())
     assert any("no/such" in message for message in caplog.messages)
     assert all("\n" not in message for message in caplog.messages)
 

@@ -34,7 +34,6 @@ from support.sessions.talking import (
     modern,
     notification,
     pkg,
-    run,
     serve_by_hand,
     server,
     tools,
@@ -231,22 +230,19 @@ async def test_log_entries_go_by_the_level_that_the_client_asked_for_in_its_way(
                 assert answer["params"]["data"] == "entry"
 
 
-def test_each_kind_of_loss_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+async def test_each_kind_of_loss_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     told: list[Any] = []
 
     async def call(session: Session, params: CallToolRequestParams) -> object:
         blocks = [m.ResourceLink(uri="a:1", name="a"), m.ResourceLink(uri="a:2", name="b")]
         return m.CallToolResult(content=blocks, structured_content={"a": 1})
 
-    async def script() -> None:
+    with caplog.at_level(logging.WARNING):
         async with serve_by_hand(tools(OWN, call), on_loss=told.append, **ALL) as hand:
             await hand.greet("2025-03-26")
             for id in (1, 2):
                 content = (await hand.ask("tools/call", id, name="x"))["result"]["content"]
                 assert [block["text"] for block in content] == ["a <a:1>", "b <a:2>", '{"a":1}']
-
-    with caplog.at_level(logging.WARNING):
-        run(script())
     kinds = [(loss.own, loss.wire, loss.method, loss.pointer, loss.what) for loss in told]
     assert kinds == [
         (OWN, "2025-03-26", "tools/call", "/result/structuredContent", "replaced"),
@@ -255,7 +251,7 @@ def test_each_kind_of_loss_is_told_once(caplog: pytest.LogCaptureFixture) -> Non
     assert len([record for record in caplog.records if "tools/call" in record.getMessage()]) == 2
 
 
-def test_a_loss_is_what_somebody_has_said_and_not_what_is_written_for_everybody(
+async def test_a_loss_is_what_somebody_has_said_and_not_what_is_written_for_everybody(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     new, told = models(STATELESS), list[Any]()
@@ -266,16 +262,13 @@ def test_a_loss_is_what_somebody_has_said_and_not_what_is_written_for_everybody(
     ) -> object:
         return new.ListToolsResult(tools=[], **next(kept))
 
-    async def script() -> None:
+    with caplog.at_level(logging.WARNING):
         ours = server(STATELESS, on_list_tools=on_list_tools)
         async with serve_by_hand(ours, on_loss=told.append, **ALL) as hand:
             await hand.greet(OWN)
             for seen in (0, 0, 1):
                 assert (await hand.ask("tools/list", 1))["result"] == {"tools": []}
                 assert len(told) == len(caplog.records) == seen
-
-    with caplog.at_level(logging.WARNING):
-        run(script())
     assert told[0].pointer == "/result/ttlMs"
 
 
