@@ -35,7 +35,6 @@ from support.sessions.talking import (
     notification,
     pkg,
     request,
-    run,
     server,
     tools,
     welcome,
@@ -368,7 +367,9 @@ async def test_between_two_of_one_revision_what_neither_knows_is_carried_as_it_c
 
 
 @pytest.mark.parametrize("own", ["2025-06-18", OLD, STATELESS])
-def test_between_two_revisions_extensions_are_not_declared_and_that_is_reported(own: str) -> None:
+async def test_between_two_revisions_extensions_are_not_declared_and_that_is_reported(
+    own: str,
+) -> None:
     lost: list[Any] = []
     extensions: JsonObject = {"a/b": {}}
 
@@ -387,22 +388,19 @@ def test_between_two_revisions_extensions_are_not_declared_and_that_is_reported(
             await hand.take()
         assert await hand.take() is None
 
-    async def script() -> None:
-        said: JsonObject = {"sampling": {}, "extensions": extensions}
-        spoken = [revision for revision in pkg.REVISIONS if revision.id == own]
-        async with serve_bridged(Accepting(play), spoken, on_loss=lost.append) as hand:
-            if own != OLD:
-                await hand.send(hello(OLD, **said))
-                answer = await hand.take()
-                await hand.send(INITIALIZED, request("b/do"))
-            else:
-                meta = {**META, CAPABILITIES: said}
-                answer = await hand.ask("server/discover", 1, _meta=meta)
-                await hand.send(modern("b/do", 2))
-            assert answer["result"]["capabilities"] == {"tools": {}}
-            assert (await hand.take())["error"]["code"] == -32601
-
-    run(script())
+    said: JsonObject = {"sampling": {}, "extensions": extensions}
+    spoken = [revision for revision in pkg.REVISIONS if revision.id == own]
+    async with serve_bridged(Accepting(play), spoken, on_loss=lost.append) as hand:
+        if own != OLD:
+            await hand.send(hello(OLD, **said))
+            answer = await hand.take()
+            await hand.send(INITIALIZED, request("b/do"))
+        else:
+            meta = {**META, CAPABILITIES: said}
+            answer = await hand.ask("server/discover", 1, _meta=meta)
+            await hand.send(modern("b/do", 2))
+        assert answer["result"]["capabilities"] == {"tools": {}}
+        assert (await hand.take())["error"]["code"] == -32601
     assert {loss.pointer for loss in lost} == {
         "/ClientCapabilities/extensions",
         "/ServerCapabilities/extensions",

@@ -11,7 +11,6 @@ from mcp_protogen.runtime.http.client.outgoing import message_of
 from mcp_protogen.runtime.transports import memory
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
-from support.json_types import JsonObject
 from support.revisions import ERAS, OLD
 from support.sessions.bridging import (
     answer_questions,
@@ -30,7 +29,7 @@ from support.sessions.talking import (
     request,
     tools,
 )
-from support.sessions.wiretap import ELICIT, FORM, ID, agree, answer, result, shake, stream, until
+from support.sessions.wiretap import ID, agree, result, shake, stream, until
 
 # All is in memory.
 pytestmark = pytest.mark.skips_time
@@ -40,29 +39,6 @@ def question_of(asked: Any) -> str:
     """The only question of a result."""
     (question,) = asked["inputRequests"].values()
     return str(question["params"]["message"])
-
-
-async def test_within_2026_07_28_questions_come_at_once_under_the_names_of_the_server() -> None:
-    one = {"method": ELICIT, "params": {"message": "one", "requestedSchema": FORM}}
-    asking = {"a": one, "b": one}
-    came: list[JsonObject] = []
-
-    async def play(hand: Hand) -> None:
-        await agree(hand, tools={})
-        said = {"resultType": "input_required", "inputRequests": asking, "requestState": "theirs"}
-        done = {"resultType": "complete", "content": [{"type": "text", "text": "done"}]}
-        for members in (said, done):
-            came.append(await answer(hand, "tools/call", **members))
-        await hand.take()
-
-    async with serve_bridged(Accepting(play)) as hand:
-        asked = await call_until_asked(hand, 1)
-        assert (asked["inputRequests"], asked["requestState"]) == (asking, "theirs")
-        await hand.send(call_x(3, **answer_questions(asked)))
-        assert await text_of(hand) == "done"
-    assert "requestState" not in came[0]
-    assert came[1]["requestState"] == "theirs"
-    assert came[1]["inputResponses"].keys() == asking.keys()
 
 
 async def test_a_carried_notification_keeps_its_params_whatever_its_name_ends_with() -> None:

@@ -69,14 +69,6 @@ class TestInMemory:
             answer = await hand.take()
             assert (answer["id"], answer["error"]["code"]) == (7, FAILED)
 
-    @WAYS
-    @pytest.mark.parametrize("revision", HANDSHAKE)
-    async def test_id_of_failed_request_may_be_used_again(self, revision: str, name: str) -> None:
-        async with shaken(tools(revision, Cancelling()), revision) as hand:
-            await hand.ask("tools/call", 7, name=name)
-            answer = await hand.ask("tools/call", 7, name="plain")
-            assert answer["result"]["content"][0]["text"] == "plain"
-
     async def test_self_cancellation_is_logged(self, caplog: pytest.LogCaptureFixture) -> None:
         async with shaken(tools("2025-11-25", Cancelling())) as hand:
             await hand.ask("tools/call", 7, name="later")

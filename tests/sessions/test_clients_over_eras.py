@@ -1,7 +1,7 @@
 """A client of one era at a server of the other; and one class at all servers."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
@@ -19,14 +19,11 @@ from support.sessions.talking import (
     CAPABILITIES,
     Accepting,
     Hand,
-    call_params,
     client,
     content_of,
-    entry,
     error,
     notification,
     pkg,
-    run,
     server,
     stub,
     tools,
@@ -73,8 +70,7 @@ async def test_discover_is_answered_from_handshake() -> None:
 
 
 def wanting(*uris: str, **lists: bool) -> Any:
-    wanted = new.SubscriptionFilter(resource_subscriptions=list(uris) or None, **lists)
-    return new.SubscriptionsListenRequestParams(notifications=wanted)
+    return new.SubscriptionFilter(resource_subscriptions=list(uris) or None, **lists)
 
 
 class Listener:
@@ -91,11 +87,9 @@ class Listener:
             on_tool_list_changed=noting(self.heard, lambda params: ("tools", meta(params))),
         )
 
-    async def listen(self, params: Any) -> tuple[asyncio.Task[Any], int]:
+    async def listen(self, wanted: Any) -> tuple[asyncio.Task[Any], int]:
         """Begin a stream; its id."""
-        stream = asyncio.create_task(
-            self.client.request(self.client.TABLE.requests["subscriptions/listen"], params)
-        )
+        stream = asyncio.create_task(self.client.subscriptions_listen(wanted))
         await until(lambda: bool(self.begun) or stream.done())
         return stream, self.begun.pop()
 
@@ -147,9 +141,7 @@ async def test_a_stream_given_up_while_it_subscribes_unsubscribes_all_the_same()
         await hand.take()
 
     async with over(stub(stateless.Client), Accepting(play)) as ours:
-        stream = asyncio.create_task(
-            ours.request(entry(ours, "subscriptions/listen"), wanting("a"))
-        )
+        stream = asyncio.create_task(ours.subscriptions_listen(wanting("a")))
         await subscribing.wait()
         await stop(stream)
         await done.wait()
@@ -161,16 +153,16 @@ async def test_a_stream_ends_with_its_connection() -> None:
 
     async with over(Listener().client, Accepting(play)) as ours:
         with pytest.raises(pkg.Disconnected):
-            await ours.request(
-                entry(ours, "subscriptions/listen"), wanting(tools_list_changed=True)
-            )
+            await ours.subscriptions_listen(wanting(tools_list_changed=True))
 
 
-def params_with_level(level: str) -> Any:
-    return call_params(STATELESS, level, meta=new.RequestMetaObject(log_level=level))
+def call_with_level(ours: Any, level: str) -> Awaitable[Any]:
+    """Call a tool of this name, for log entries of this level."""
+    called: Awaitable[Any] = ours.call_tool(level, meta=new.RequestMetaObject(log_level=level))
+    return called
 
 
-def test_the_lowest_level_that_a_request_under_way_wants_is_set() -> None:
+async def test_the_lowest_level_that_a_request_under_way_wants_is_set() -> None:
     heard: list[str] = []
     go = {level: asyncio.Event() for level in ("warning", "debug", "error")}
 
@@ -180,30 +172,23 @@ def test_the_lowest_level_that_a_request_under_way_wants_is_set() -> None:
         await go[params.name].wait()
         return "done"
 
-    async def script() -> None:
-        wire = Wire()
-        theirs = tools(OLD, call, SENDS=frozenset({"notifications/message"}))
-        note = noting(heard, lambda params: f"{params.level} {params.data}")
-        async with over(client(STATELESS, on_logging_message=note), theirs, wire) as ours:
-            under_way: list[Any] = []
-            for level in ("warning", "debug", "error"):
-                under_way.append(
-                    asyncio.create_task(
-                        ours.request(entry(ours, "tools/call"), params_with_level(level))
-                    )
-                )
-                last = f"error {level}"
-                await until(partial(heard.__contains__, last))
-            for level in ("debug", "warning", "error"):
-                go[level].set()
-            await asyncio.gather(*under_way)
-            await ours.request(entry(ours, "tools/call"), params_with_level("error"))
-            # A client without a subscription gets no changes.
-            await ours.call_tool("error")
-        levels = [level_params["level"] for level_params in wire.calls("logging/setLevel")]
-        assert levels == ["warning", "debug", "error"]
-
-    run(script())
+    wire = Wire()
+    theirs = tools(OLD, call, SENDS=frozenset({"notifications/message"}))
+    note = noting(heard, lambda params: f"{params.level} {params.data}")
+    async with over(client(STATELESS, on_logging_message=note), theirs, wire) as ours:
+        under_way: list[Any] = []
+        for level in ("warning", "debug", "error"):
+            under_way.append(asyncio.ensure_future(call_with_level(ours, level)))
+            last = f"error {level}"
+            await until(partial(heard.__contains__, last))
+        for level in ("debug", "warning", "error"):
+            go[level].set()
+        await asyncio.gather(*under_way)
+        await call_with_level(ours, "error")
+        # A client without a subscription gets no changes.
+        await ours.call_tool("error")
+    levels = [level_params["level"] for level_params in wire.calls("logging/setLevel")]
+    assert levels == ["warning", "debug", "error"]
     of = [f"{level} {{}}" for level in ("debug", "warning", "error")]
     expected = [*of[1:], *of, *of, of[2]]
     names = ["warning"] * 2 + ["debug"] * 3 + ["error"] * 4
@@ -226,13 +211,11 @@ async def test_a_level_whose_setting_was_cancelled_is_not_taken_for_set() -> Non
         await hand.take()
 
     async with over(stub(stateless.Client), Accepting(play)) as ours:
-        await ours.request(entry(ours, "tools/call"), params_with_level("debug"))
-        calling = asyncio.create_task(
-            ours.request(entry(ours, "tools/call"), params_with_level("error"))
-        )
+        await call_with_level(ours, "debug")
+        calling = asyncio.ensure_future(call_with_level(ours, "error"))
         await setting.wait()
         await stop(calling)
-        await ours.request(entry(ours, "tools/call"), params_with_level("debug"))
+        await call_with_level(ours, "debug")
 
 
 # Whatever the server speaks.
@@ -254,7 +237,7 @@ async def test_message_unknown_to_server_is_not_sent() -> None:
     assert (lost[-1].own, lost[-1].wire) == (OLD, STATELESS)
 
 
-def test_the_level_that_was_set_goes_with_each_later_request() -> None:
+async def test_the_level_that_was_set_goes_with_each_later_request() -> None:
     heard: list[str] = []
 
     async def call(session: Session, params: CallToolRequestParams) -> str:
@@ -262,21 +245,18 @@ def test_the_level_that_was_set_goes_with_each_later_request() -> None:
             await session.log(level, params.name)
         return "done"
 
-    async def script() -> None:
-        wire = Wire()
-        theirs = tools(STATELESS, call, SENDS=frozenset({"notifications/message"}))
-        note = noting(heard, lambda params: f"{params.level} {params.data}")
-        async with over(client(OLD, on_logging_message=note), theirs, wire) as ours:
-            await ours.call_tool("a")
-            for level in ("error", "debug"):
-                await ours.set_level(level)
-                await ours.call_tool(level)
-        levels = [call_params["_meta"][LEVEL] for call_params in wire.calls("tools/call")]
-        assert levels == ["info", "error", "debug"]
-        assert all(CAPABILITIES in call_params["_meta"] for call_params in wire.calls("tools/call"))
-        assert not wire.calls("logging/setLevel")
-
-    run(script())
+    wire = Wire()
+    theirs = tools(STATELESS, call, SENDS=frozenset({"notifications/message"}))
+    note = noting(heard, lambda params: f"{params.level} {params.data}")
+    async with over(client(OLD, on_logging_message=note), theirs, wire) as ours:
+        await ours.call_tool("a")
+        for level in ("error", "debug"):
+            await ours.set_level(level)
+            await ours.call_tool(level)
+    levels = [call_params["_meta"][LEVEL] for call_params in wire.calls("tools/call")]
+    assert levels == ["info", "error", "debug"]
+    assert all(CAPABILITIES in call_params["_meta"] for call_params in wire.calls("tools/call"))
+    assert not wire.calls("logging/setLevel")
     debug = [f"{level} debug" for level in ("debug", "info", "error")]
     assert heard == ["info a", "error a", "error error", *debug]
 

@@ -94,7 +94,6 @@ class TestStandardFields:
         assert [seen_request.method for seen_request in seen] == ["server/discover", "tools/list"]
 
     async def test_what_a_request_is_about_is_named_safely(self) -> None:
-
         async def call(request: Request, reply: Reply) -> None:
             await reply.send(200, error(request.id, -32602))
 
@@ -303,15 +302,6 @@ class TestCorrection:
                     "tools/list",
                 ]
 
-    async def test_SC07_a_call_is_repeated_once(self) -> None:
-        async def play(request: Request, reply: Reply) -> None:
-            if request.method == "tools/list":
-                await reply.result(request, list_result(tool("x", a=header_property())))
-            else:
-                await reply.send(400, error(request.id, -32020, "no region"))
-
-        assert len(await using(Modern(play), self.fail)) == 4
-
     async def test_a_list_that_fails_leaves_the_error_as_it_was(self) -> None:
         malformed: JsonObject = {"jsonrpc": "2.0", "id": 0, "error": {}}
         for status, value in ((200, None), (404, None), (503, None), (200, malformed)):
@@ -407,38 +397,25 @@ class TestClient:
             assert len(server.requests) == 4
             assert all(sent.headers["x-ours"] == "1" for sent in server.requests)
 
-    async def test_client_made_by_transport_is_closed(
+    async def test_clients_made_by_transports_share_a_context_which_verifies_and_are_closed(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        made: list[httpx2.AsyncClient] = []
-
-        class Noted(httpx2.AsyncClient):
-            def __init__(self, **chosen: Any) -> None:
-                super().__init__(**chosen)
-                made.append(self)
-
-        monkeypatch.setattr(httpx2, "AsyncClient", Noted)
-
-        async def use(ours: Any) -> None:
-            assert [made_client.is_closed for made_client in made] == [False]
-
-        await using(Modern(), use)
-        assert [made_client.is_closed for made_client in made] == [True]
-
-    async def test_all_of_our_own_share_one_context_which_verifies(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        contexts: list[ssl.SSLContext] = []
+        made, contexts = list[httpx2.AsyncClient](), list[ssl.SSLContext]()
 
         class Noted(httpx2.AsyncClient):
             def __init__(self, *, verify: Any = None, **chosen: Any) -> None:
                 super().__init__(verify=verify, **chosen)
+                made.append(self)
                 contexts.append(verify)
 
         monkeypatch.setattr(httpx2, "AsyncClient", Noted)
 
+        async def use(ours: Any) -> None:
+            assert not made[-1].is_closed
+
         for _ in range(2):
-            await using(Modern(), lambda ours: ours.call_tool("x"))
+            await using(Modern(), use)
+        assert [one.is_closed for one in made] == [True, True]
         first, second = contexts
         assert first is second
         assert first.check_hostname

@@ -21,6 +21,7 @@ from pydantic import ValidationError
 from support.json_types import Json, JsonObject
 from support.revisions import OLD, STATELESS
 from support.runtime.receiving import take_events
+from support.sessions.bridging import serve_bridged
 from support.sessions.odd_servers import Handshaking, Reply, Request, connecting, odd_server
 from support.sessions.talking import (
     Accepting,
@@ -271,6 +272,15 @@ async def test_late_error_without_id_is_that_of_the_probe() -> None:
 
     async with pkg.connect(Accepting(talk)) as ours:
         assert ours.revision == OLD
+
+
+async def test_bridge_ends_the_call_that_has_an_unreadable_answer() -> None:
+    line = text_of("%d", "NaN").replace(b'"%d"', b"%d")
+    async with serve_bridged(sending(line)) as hand:
+        await hand.greet()
+        answer = await hand.ask("tools/call", 1, name="x")
+        assert (answer["id"], answer["error"]["code"]) == (1, -32603)
+        assert "NaN is not JSON" in answer["error"]["message"]
 
 
 async def echo(session: Any, params: Any) -> str:

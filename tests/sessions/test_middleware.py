@@ -194,6 +194,20 @@ async def test_slow_middleware_around_initialized_delays_no_request() -> None:
         held.set()
 
 
+async def test_members_of_a_batch_are_calls_of_their_own() -> None:
+    seen: list[Any] = []
+
+    async def around(self: Any, call: MethodCall, next: CallNext) -> Any:
+        seen.append((call.method, call.request_id))
+        return await next(call)
+
+    async with shaken(tools("2025-03-26", echo, around=around), "2025-03-26") as hand:
+        await hand.send([request("ping", 1), notification("notifications/roots/list_changed")])
+        assert [answer["id"] for answer in await hand.take()] == [1]
+    rest = {("ping", 1), ("notifications/roots/list_changed", None)}
+    assert set(seen) == {("notifications/initialized", None), *rest}
+
+
 async def test_middleware_continues_after_cancellation() -> None:
     begun, after = asyncio.Event(), asyncio.Event()
 

@@ -29,7 +29,6 @@ from support.sessions.talking import (
     notification,
     pkg,
     request,
-    run,
     serve_by_hand,
     shaken,
     tools,
@@ -164,23 +163,6 @@ class TestHandshake:
 
 
 class TestStateless:
-    async def test_S0_05_what_is_malformed_does_not_answer_the_request_whose_id_it_has(
-        self,
-    ) -> None:
-        going = asyncio.Event()
-
-        async def wait(session: Session, params: CallToolRequestParams) -> str:
-            await going.wait()
-            return "done"
-
-        async with serve_by_hand(tools(STATELESS, wait)) as hand:
-            await hand.send(modern("tools/call", 5, **CALL))
-            await hand.send({"jsonrpc": "1.0", "id": 5, "method": "tools/call"})
-            refused = await hand.take()
-            assert (refused["error"]["code"], refused.get("id")) == (-32600, None)
-            going.set()
-            assert (await hand.take())["id"] == 5
-
     async def test_SO01_SS05_SS06_what_is_no_message_is_refused_without_id(self) -> None:
         async with serve_by_hand(tools(STATELESS, echo)) as hand:
             for sent, code in ((b"{", -32700), (b"5", -32600), (b"[]", -32600), (b"{}", -32600)):
@@ -320,14 +302,13 @@ class TestBothEras:
                     pass
 
 
-def test_method_names_of_client_cannot_forge_log_lines(caplog: pytest.LogCaptureFixture) -> None:
-    async def script() -> None:
+async def test_method_names_of_client_cannot_forge_log_lines(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level("INFO"):
         async with shaken(tools(OLD, echo)) as hand:
             await hand.send(request("no/such\nFORGED line"))
             assert (await hand.take())["error"]["code"] == -32601
-
-    with caplog.at_level("INFO"):
-        run(script())
     assert any("no/such" in message for message in caplog.messages)
     assert all("\n" not in message for message in caplog.messages)
 
