@@ -111,6 +111,8 @@ class HttpReply:
         try:
             async for chunk in parts_of_body(self._response, self._label):
                 body += chunk
+                # Others may be refused with it.
+                await sleep(0)
                 if len(body) > limit:
                     if self.succeeded:
                         raise RemoteError(f"{self._label}: a body of more than {limit} bytes")

@@ -51,7 +51,6 @@ class RenewableSession:
         self._task: Task[None] | None = None
         self.stream: object = object()
         """The open stream, which first requests wait for; None while messages may be missed."""
-        # Set once it is known whether the server has a stream.
         self._known = asyncio.Event()
         self._lost: RevisionLost | None = None
 
@@ -186,8 +185,7 @@ class RenewableSession:
                 # The server may refuse, or not know the session.
                 self._state.log.info("the session was ended: HTTP %d", reply.status)
         except Exception as error:
-            # Also for errors of the user's authentication: closing must go on, and its reason may
-            # be a worse error.
+            # Closing must go on, and its reason may be a worse error.
             self._state.log.warning("the session could not be ended at the server: %r", error)
 
 
@@ -405,7 +403,7 @@ class HttpTransport:
             await self._session.listen()
 
     async def close(self) -> None:
-        """Close the connection and end the session (2025-11-25, "Session Management")."""
+        """Close the connection, and end the session."""
         if self._ending is None:
             self._ending = asyncio.create_task(self._end())
         # The session ends even if the caller is cancelled.
