@@ -1,14 +1,17 @@
 """The order of messages, and cancellation by the client."""
 
 import asyncio
+from contextvars import ContextVar
 
 import pytest
-from support.revisions import STATELESS
+from support.revisions import OLD, STATELESS
 from support.sessions.odd_servers import (
     BOTH,
+    TEXT,
     Handshaking,
     Reply,
     Request,
+    answer,
     calling,
     connecting,
     either,
@@ -16,7 +19,7 @@ from support.sessions.odd_servers import (
     over,
     with_roots,
 )
-from support.sessions.talking import notification, pkg
+from support.sessions.talking import client, notification, pkg
 
 
 class TestCancellation:
@@ -64,6 +67,25 @@ class TestCancellation:
             with pytest.raises(pkg.Disconnected):
                 await calling
             await closed.wait()
+
+
+async def test_a_handler_does_not_run_in_the_context_of_a_caller() -> None:
+    who: ContextVar[str] = ContextVar("who", default="nobody")
+    heard = asyncio.get_running_loop().create_future()
+
+    async def on_tool_list_changed(self: object, params: object) -> None:
+        heard.set_result(who.get())
+
+    async def call(request: Request, reply: Reply) -> None:
+        await reply.stream()
+        await reply.event(notification("notifications/tools/list_changed"))
+        await reply.event(answer(request, TEXT))
+
+    ours = client(OLD, on_tool_list_changed=on_tool_list_changed)
+    async with odd_server(Handshaking(call)) as server, pkg.connect_http(server.url, ours):
+        who.set("the caller")
+        await ours.call_tool("x")
+        assert await heard == "nobody"
 
 
 class TestOrder:
