@@ -13,7 +13,6 @@ from mcp_revisions import client_of
 from mcp_revisions.v2025_11_25 import Client, Server, Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams, LoggingMessageNotificationParams
 from pydantic import ValidationError
-from support.coroutines import SkippingLoop
 from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
 from support.sessions.talking import (

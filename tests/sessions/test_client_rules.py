@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from mcp_revisions.v2025_11_25.models import ElicitRequestParams, ListRootsResult, RequestParams
-from support.coroutines import SkippingLoop
 from support.json_types import JsonObject
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import (

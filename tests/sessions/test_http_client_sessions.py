@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from contextvars import ContextVar
 from typing import Any
 
 import pytest
@@ -9,9 +10,11 @@ from mcp_protogen.runtime.http.client import transport as http_transport
 from support.revisions import OLD, STATELESS
 from support.sessions.odd_servers import (
     BOTH,
+    TEXT,
     Handshaking,
     Reply,
     Request,
+    answer,
     calling,
     connecting,
     either,
@@ -20,7 +23,7 @@ from support.sessions.odd_servers import (
     over,
     with_roots,
 )
-from support.sessions.talking import INITIALIZED, content_of, error, notification, pkg
+from support.sessions.talking import INITIALIZED, client, content_of, error, notification, pkg
 from support.tables import case
 
 
@@ -245,6 +248,27 @@ class TestCancellation:
             # In the stateless era, the end of the exchange is enough.
             ids = [cancellation.value["params"]["requestId"] for cancellation in told]
             assert ids == ([] if revision == STATELESS else [asked.id])
+
+
+async def test_a_handler_does_not_run_in_the_context_of_a_caller() -> None:
+    who: ContextVar[str] = ContextVar("who", default="nobody")
+    heard = asyncio.Queue[str]()
+
+    async def on_tool_list_changed(self: object, params: object) -> None:
+        heard.put_nowait(who.get())
+
+    async def call(request: Request, reply: Reply) -> None:
+        await reply.stream()
+        await reply.event(notification("notifications/tools/list_changed"))
+        await reply.event(answer(request, TEXT))
+
+    ours = client(OLD, on_tool_list_changed=on_tool_list_changed)
+    async with odd_server(Handshaking(call)) as server, pkg.connect_http(server.url, ours):
+        who.set("the caller")
+        # What opens the connection may still be on its way at the first call.
+        for _ in range(2):
+            await ours.call_tool("x")
+            assert await heard.get() == "nobody"
 
 
 class TestOrder:

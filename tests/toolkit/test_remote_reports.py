@@ -1,9 +1,12 @@
 """Progress, log entries and cancellations of requests to remote servers."""
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.core.options import Progress
+from mcp_protogen.runtime.features.bridge.forwarded_request import ForwardedRequest
 from support.http.serving import calling, run_app, serving
 from support.json_types import JsonObject
 from support.revisions import ERAS, OLD, STATELESS
@@ -54,6 +57,29 @@ async def test_all_progress_comes_in_order_before_the_answer(of_remote: str, spo
             reports: list[Any] = []
             await one.call_tool("r_work", on_progress=reports.append)
             assert [report.done for report in reports] == [*range(50)]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_a_slow_client_gets_progress_before_a_result_or_an_error(fails: bool) -> None:
+    heard: list[float] = []
+
+    async def notify(spec: object, params: Any) -> None:
+        await asyncio.sleep(0.01)
+        heard.append(params.progress)
+
+    async def work() -> str:
+        asked.report_progress(Progress(1, None, None))
+        await asyncio.sleep(0)
+        if fails:
+            raise pkg.McpError(1, "no")
+        return "done"
+
+    table = pkg.load(OLD).methods.TABLE
+    context: Any = SimpleNamespace(table=table, meta={"progressToken": 1}, notify=notify)
+    asked = ForwardedRequest("tools/call", work)
+    answered = await asyncio.gather(asked.run(context), return_exceptions=True)
+    assert isinstance(answered[0], pkg.McpError) if fails else answered == ["done"]
+    assert heard == [1] and asked.is_over
 
 
 @pytest.mark.parametrize("spoken", ERAS)

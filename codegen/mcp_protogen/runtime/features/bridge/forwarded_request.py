@@ -50,8 +50,8 @@ def note_sent(id: RequestId) -> RequestId:
 
 class ForwardedRequest:
     def __init__(self, method: str, work: Callable[[], Awaitable[Any]]) -> None:
-        self._task: Task[Any] = get_running_loop().create_task(self._run(work, method))
-        self._task.add_done_callback(self._on_end)
+        self._method, self._work = method, work
+        self._task: Any = None
         self.sent: set[RequestId] = set()
         """The ids at the server, of all rounds."""
         self._questions: deque[_Question] = deque()
@@ -63,10 +63,25 @@ class ForwardedRequest:
         self._reporting: Task[None] | None = None
         self.context: RequestContext | None = None
 
-    async def _run(self, work: Callable[[], Awaitable[Any]], method: str) -> Any:
-        # Leaves no coroutine behind if cancelled before it begins.
-        _current.set(self)
-        return await result_of(work(), method)
+    async def _run(self) -> Any:
+        token = _current.set(self)
+        try:
+            return await result_of(self._work(), self._method)
+        finally:
+            _current.reset(token)
+
+    async def run(self, context: RequestContext) -> Any:
+        """Return the result of a request that cannot come back."""
+        self._busy, self.context = True, context
+        try:
+            result = await self._run()
+        except McpError:
+            await self._wait_reported()
+            raise
+        finally:
+            self._given_up = True
+        await self._wait_reported()
+        return result
 
     def _on_end(self, task: Task[Any]) -> None:
         if not task.cancelled():
@@ -106,6 +121,9 @@ class ForwardedRequest:
         self._busy, self.context = True, context
         if self._expiry is not None:
             self._expiry.cancel()
+        if self._task is None:
+            self._task = get_running_loop().create_task(self._run())
+            self._task.add_done_callback(self._on_end)
         try:
             if self._unreported:
                 self.report_progress(self._unreported.pop())
@@ -168,7 +186,8 @@ class ForwardedRequest:
         if self._expiry is not None:
             self._expiry.cancel()
         self._given_up = True
-        self._task.cancel()
+        if self._task is not None:
+            self._task.cancel()
 
     @property
     def waits(self) -> bool:
@@ -181,7 +200,7 @@ class ForwardedRequest:
 
     @property
     def is_over(self) -> bool:
-        return self._given_up or self._task.done()
+        return self._given_up or bool(self._task and self._task.done())
 
 
 async def _report(context: RequestContext, progress: Progress) -> None:
