@@ -415,7 +415,7 @@ class TestClient:
 
         for _ in range(2):
             await using(Modern(), use)
-        assert [one.is_closed for one in made] == [True, True]
+        assert [http.is_closed for http in made] == [True, True]
         first, second = contexts
         assert first is second
         assert first.check_hostname
