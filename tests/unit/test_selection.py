@@ -109,11 +109,14 @@ def test_run_without_or_with_unknown_revisions_is_refused() -> None:
 def test_a_kept_revision_has_to_fit_the_tool() -> None:
     made = OF_FILE.inputs
     options = select(("2025-11-25",), PINS, OF_FILE)
-    for changed in ({"runtime_digest": "0" * 64}, {"options": {"with": ["http-client"]}}):
+    for unfit in (
+        made._replace(runtime_digest="0" * 64),
+        made._replace(options={"with": ["http-client"]}),
+    ):
         with pytest.raises(ProblemError, match="needs-schema"):
-            refuse_missing_schemas(options, OF_FILE, made._replace(**changed))
-    for changed in ({}, {"options": {"with": ["http-client", "http-server"]}}):
-        refuse_missing_schemas(options, OF_FILE, made._replace(**changed))
+            refuse_missing_schemas(options, OF_FILE, unfit)
+    for fit in (made, made._replace(options={"with": ["http-client", "http-server"]})):
+        refuse_missing_schemas(options, OF_FILE, fit)
 
 
 def test_a_revision_whose_pin_is_gone_stops_generating() -> None:

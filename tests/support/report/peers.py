@@ -68,9 +68,7 @@ PEERS: Final = (
     ),
 )
 
-OURS_ALONE: Final = re.compile(
-    r"test_matrix|all_servers_are_visited|^test_python_sdk_surface"
-)
+OURS_ALONE: Final = re.compile(r"test_matrix|all_servers_are_visited|^test_python_sdk_surface")
 """Tests that show something else than that a peer and we understand each other."""
 
 
