@@ -1,7 +1,4 @@
-"""Abnormal request bodies: each gets its status and code, and harms no other client.
-
-`runtime/test_jsonrpc.py` has more texts that are no messages.
-"""
+"""Abnormal request bodies: each gets its status and code, and harms no other client."""
 
 import json
 from collections.abc import Callable

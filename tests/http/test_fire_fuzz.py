@@ -51,7 +51,7 @@ BASES: tuple[tuple[JsonObject, dict[str, Any]], ...] = (
 )
 
 
-def bent_bodies(message: JsonObject, amount: int) -> Iterator[bytes]:
+def bend_bodies(message: JsonObject, amount: int) -> Iterator[bytes]:
     """Yield a message with wrong members, with wrong params, and as a member of a batch."""
     yield from bent_documents([message], amount)
     around = json.dumps({**message, "params": SESSION}).encode()
@@ -60,12 +60,12 @@ def bent_bodies(message: JsonObject, amount: int) -> Iterator[bytes]:
         yield from (body, b"[%b]" % body)
 
 
-def bent_requests(amount: int) -> Iterator[tuple[str, dict[str, Any], bytes]]:
+def bend_requests(amount: int) -> Iterator[tuple[str, dict[str, Any], bytes]]:
     """Yield methods, header fields and bodies."""
     random = Random(amount)
     for message, base in BASES:
         for body in chain(
-            [json.dumps(message).encode()] * 3 * amount, bent_bodies(message, amount)
+            [json.dumps(message).encode()] * 3 * amount, bend_bodies(message, amount)
         ):
             # What a request has is changed more often than what it lacks.
             odd = random.choices((*NAMES, *[*base] * 3), k=random.randint(0, 3))
@@ -119,7 +119,7 @@ def judge(method: str, answer: Answer) -> None:
 async def test_a_bent_request_gets_an_answer_that_is_documented(stack: str) -> None:
     mine: JsonObject = {}
     async with serve_under_attack(stack, body_timeout=0.1, max_waiting=10) as site:
-        for method, fields, body in bent_requests(count(4, 100)):
+        for method, fields, body in bend_requests(count(4, 100)):
             again = http(call("echo"), **mine)
             if not mine or (await site.ask(again)).status == 404:
                 mine.update(await site.session())

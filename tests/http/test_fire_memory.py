@@ -126,7 +126,7 @@ async def check_bound(app: Any, mine: JsonObject) -> None:
 
 
 @pytest.fixture(autouse=True)
-def nothing_bad_is_logged() -> Generator[None, None, None]:
+def logs_stay_quiet() -> Generator[None, None, None]:
     with quiet():
         yield
 

@@ -217,7 +217,7 @@ class AuthorizationServer:
     def _authorize(self, request: Request) -> Response:
         """Ask a user, who agrees at once (RFC 6749, section 4.1)."""
         asked = request.query
-        client = self._known(asked["client_id"])
+        client = self._find_client(asked["client_id"])
         uri = asked["redirect_uri"]
         if _without_port(uri) not in map(_without_port, client.redirect_uris):
             raise Fault("invalid_request", "the redirect URI is not registered")
@@ -304,12 +304,12 @@ class AuthorizationServer:
         elif "assertion" in form:
             # A workload needs no registered client (SEP-1933).
             return Client(client_id="workload")
-        client = self._known(client_id)
+        client = self._find_client(client_id)
         if (method, secret) != (client.auth_method, client.client_secret):
             raise Fault("invalid_client", "the client does not show who it is", status=401)
         return client
 
-    def _known(self, client_id: str | None) -> Client:
+    def _find_client(self, client_id: str | None) -> Client:
         if client_id not in self.clients:
             raise Fault("invalid_client", "there is no such client", status=401)
         return self.clients[client_id]
