@@ -38,14 +38,12 @@ def page(folder: Path = records.FOLDER) -> str:
     found = {name: records.read(name, folder) for name in records.MADE_BY}
     known = {revision: layers.knowledge(revision) for revision in REVISIONS}
     places = found["unclear"]["places"]
-    patches = [
-        pointers for by_name in unclear.patched_pointers().values() for pointers in by_name.values()
-    ]
+    reasons = unclear.reasons()
     values = {
         "revisions": len(REVISIONS),
         "newest": {"revision": REVISIONS[-1], **_all_of(known[REVISIONS[-1]])},
         "places": len(places),
-        "patches": sum(map(len, patches)),
+        "patches": reasons.total(),
         "inputs": _inputs(),
         "generated": _generated_table(),
         "steps": _steps(),
@@ -66,7 +64,7 @@ def page(folder: Path = records.FOLDER) -> str:
         **_adoption(found["adoption"]),
         "rehearsals": {**found["rehearsals"], "table": _rehearsals(found["rehearsals"])},
         "unclear": list(unclear.group_places(places)),
-        "reasons": table(("reason", "places"), unclear.reasons()),
+        "reasons": table(("reason", "places"), reasons.items()),
     }
     environment = Environment(
         undefined=StrictUndefined, autoescape=False, trim_blocks=True, keep_trailing_newline=True
