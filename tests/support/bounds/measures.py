@@ -3,7 +3,6 @@
 import ast
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
@@ -21,6 +20,8 @@ from mcp_protogen.pipeline.parts import DEFAULT, PARTS, PartSelection
 from support.bounds.house import CODE, OURS, RUNTIME, imports_of, module_label, modules_in, trees
 from support.bounds.prose import NAMES, find_places
 from support.folders import ROOT, environment
+from support.generating import write_files
+from support.programs import run_program
 from support.revisions import OLD
 
 TERMS: Final = ("LICENSE", "NOTICE")
@@ -45,14 +46,11 @@ def runtime_size(parts: Iterable[str], *, several: bool = False) -> Measured:
 def _greeter_figures() -> dict[str, int]:
     """Measure a package with default options, in its own process."""
     with TemporaryDirectory(prefix="bounds-") as folder:
-        for file in generate(GenerationOptions((OLD,))).files:
-            path = Path(folder, "pkg", file.path)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(file.content)
+        write_files(generate(GenerationOptions((OLD,))).files, Path(folder, "pkg"))
         seen = environment()
         seen["PYTHONPATH"] = os.pathsep.join((folder, str(ROOT), seen["PYTHONPATH"]))
         command = [sys.executable, "-m", "support.bounds.greeter", OLD]
-        printed = subprocess.run(command, env=seen, capture_output=True, check=True).stdout
+        printed = run_program(*command, env=seen)
     figures: dict[str, int] = json.loads(printed)
     return figures
 
