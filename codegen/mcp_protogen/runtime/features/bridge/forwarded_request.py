@@ -75,12 +75,13 @@ class ForwardedRequest:
         self._busy, self.context = True, context
         try:
             result = await self._run()
-        except McpError:
+            await self._wait_reported()
+        except Exception:
             await self._wait_reported()
             raise
         finally:
-            self._given_up = True
-        await self._wait_reported()
+            # If it was cancelled, further progress is of no use.
+            self._busy, self._given_up = False, True
         return result
 
     def _on_end(self, task: Task[Any]) -> None:
