@@ -60,8 +60,13 @@ async def test_all_progress_comes_in_order_before_the_answer(of_remote: str, spo
             assert [report.done for report in reports] == [*range(50)]
 
 
-@pytest.mark.parametrize("fails", [False, True])
-async def test_a_slow_client_gets_progress_before_a_result_or_an_error(fails: bool) -> None:
+ENDS = [None, pkg.McpError(1, "no"), OSError("no"), asyncio.CancelledError("no")]
+
+
+@pytest.mark.parametrize("end", ENDS)
+async def test_a_slow_client_gets_progress_before_a_result_or_an_error_and_none_once_cancelled(
+    end: BaseException | None,
+) -> None:
     heard: list[float] = []
 
     async def notify(spec: object, params: Any) -> None:
@@ -69,18 +74,24 @@ async def test_a_slow_client_gets_progress_before_a_result_or_an_error(fails: bo
         heard.append(params.progress)
 
     async def work() -> str:
-        asked.report_progress(Progress(1, None, None))
+        for done in (1, 2):
+            asked.report_progress(Progress(done, None, None))
         await asyncio.sleep(0)
-        if fails:
-            raise pkg.McpError(1, "no")
+        if end is not None:
+            raise end
         return "done"
 
     table = pkg.load(OLD).methods.TABLE
     context: Any = SimpleNamespace(table=table, meta={"progressToken": 1}, notify=notify)
     asked = ForwardedRequest("tools/call", work)
-    with pytest.raises(pkg.McpError) if fails else nullcontext():
+    with nullcontext() if end is None else pytest.raises(type(end)):
         assert await asked.run(context) == "done"
-    assert heard == [1] and asked.is_over
+    assert asked.is_over
+    if isinstance(end, asyncio.CancelledError):
+        await asyncio.sleep(0.05)
+        assert heard == [1]
+    else:
+        assert heard == [1, 2]
 
 
 @pytest.mark.parametrize("spoken", ERAS)

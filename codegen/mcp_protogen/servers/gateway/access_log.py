@@ -11,8 +11,9 @@ from logging import INFO, getLogger
 from time import monotonic
 from typing import Any, Final
 
-from mcp_protogen.runtime.core.json import is_object
 from mcp_protogen.runtime.core.middleware import failure
+from mcp_protogen.runtime.core.models.base import declared_member
+from mcp_protogen.runtime.messages.codec import Request
 from mcp_protogen.runtime.server.context import RequestContext
 from mcp_protogen.runtime.toolkit.links import Link
 from mcp_protogen.runtime.toolkit.remote_mounts import RemoteMount
@@ -35,11 +36,13 @@ class LoggedMount(RemoteMount):
     def link(self, outer: RequestContext) -> Any:
         if outer.call is None or not _log.isEnabledFor(INFO):
             return super().link(outer)
-        return self._log_link(outer, outer.call.spec.method)
+        return self._log_link(outer, _describe(outer, outer.call, self.server_name))
 
     @asynccontextmanager
-    async def _log_link(self, outer: RequestContext, method: str) -> AsyncGenerator[Link, None]:
-        with _log_request(_describe(outer, method, self.server_name), outer) as entry:
+    async def _log_link(
+        self, outer: RequestContext, entry: dict[str, Any]
+    ) -> AsyncGenerator[Link, None]:
+        with _log_request(entry, outer):
             async with super().link(outer) as link:
                 entry["server_revision"] = revision_of(link.connection.server)
                 yield link
@@ -52,14 +55,12 @@ def revision_of(proxy: Any) -> str:
 
 
 @contextmanager
-def _log_request(
-    entry: dict[str, Any], request: RequestContext
-) -> Generator[dict[str, Any], None, None]:
+def _log_request(entry: dict[str, Any], context: RequestContext) -> Generator[None, None, None]:
     start, outcome = monotonic(), None
     try:
-        yield entry
+        yield
     except BaseException as error:
-        rounds = request.questions.rounds
+        rounds = context.questions.rounds
         # A request that waits for a question of its server is answered with the question.
         outcome = None if rounds is not None and rounds.suspended else error
         raise
@@ -72,19 +73,19 @@ def _log_request(
         _log.info("%s", text, extra={DETAILS: told})
 
 
-def _describe(request: RequestContext, method: str, server: str) -> dict[str, Any]:
-    client = request.peer_info() or {}
-    ref = request.raw.get("ref")
-    about = ref if is_object(ref) else request.raw
+def _describe(context: RequestContext, call: Request[Any], server: str) -> dict[str, Any]:
+    client = context.peer_info() or {}
+    # An undeclared member of a client must not hide the item.
+    about = declared_member(call.params, "ref") or call.params
     return {
-        "principal": request.principal_id,
+        "principal": context.principal_id,
         "client": _cut(client.get("name")),
-        "method": method,
+        "method": call.spec.method,
         "server": server,
-        "item": _cut(about.get("name", about.get("uri"))),
-        "revision": request.spoken.revision,
+        "item": _cut(declared_member(about, "name") or declared_member(about, "uri")),
+        "revision": context.spoken.revision,
         "server_revision": None,
-        "trace_id": _trace_id(request.meta),
+        "trace_id": _trace_id(context.meta),
     }
 
 

@@ -16,7 +16,9 @@ from mcp_protogen.servers.gateway.settings import ServerSettings
 LONGEST: Final = 128
 """The most characters of a name (2025-11-25, server/tools, "Tool Names")."""
 
-_MOST_KNOWN, _LONG = 1000, 300
+# How many names of a server are kept, and how many characters they have at most.
+_MOST_KNOWN: Final = 1000
+_MOST_CHARACTERS: Final = 300
 
 _OTHERS: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 
@@ -38,7 +40,7 @@ class ServerNames(Prefix):
 
     def strip(self, kind: str, key: str) -> str | None:
         # Clients may send any text.
-        strip = self._known if len(key) <= _LONG else self._strip
+        strip = self._known if len(key) <= _MOST_CHARACTERS else self._strip
         return strip(kind, key)
 
     @cached_property

@@ -58,7 +58,7 @@ class ForwardedRequest:
         self._answered: list[_Question] = []
         self._changed = Event()
         self._expiry: TimerHandle | None = None
-        self._busy = self._given_up = False
+        self._busy = self.is_over = False
         self._unreported: deque[Progress] = deque(maxlen=_MOST_REPORTS)
         self._reporting: Task[None] | None = None
         self.context: RequestContext | None = None
@@ -69,19 +69,20 @@ class ForwardedRequest:
             return await result_of(self._work(), self._method)
         finally:
             _current.reset(token)
+            self.is_over = True
 
     async def run(self, context: RequestContext) -> Any:
         """Return the result of a request that cannot come back."""
         self._busy, self.context = True, context
         try:
-            result = await self._run()
-        except McpError:
-            await self._wait_reported()
+            return await self._run()
+        except CancelledError:
+            self._busy = False
             raise
         finally:
-            self._given_up = True
-        await self._wait_reported()
-        return result
+            if self._busy:
+                # Progress must arrive before the answer.
+                await self._wait_reported()
 
     def _on_end(self, task: Task[Any]) -> None:
         if not task.cancelled():
@@ -185,7 +186,7 @@ class ForwardedRequest:
     def cancel(self) -> None:
         if self._expiry is not None:
             self._expiry.cancel()
-        self._given_up = True
+        self.is_over = True
         if self._task is not None:
             self._task.cancel()
 
@@ -197,10 +198,6 @@ class ForwardedRequest:
     def is_open(self) -> bool:
         """Return whether the server works on it."""
         return bool(self.sent) and not self.is_over
-
-    @property
-    def is_over(self) -> bool:
-        return self._given_up or bool(self._task and self._task.done())
 
 
 async def _report(context: RequestContext, progress: Progress) -> None:

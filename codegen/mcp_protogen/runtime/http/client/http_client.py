@@ -111,7 +111,7 @@ class HttpReply:
         try:
             async for chunk in parts_of_body(self._response, self._label):
                 body += chunk
-                # Others may be refused with it.
+                # Calls refused together go on together.
                 await sleep(0)
                 if len(body) > limit:
                     if self.succeeded:

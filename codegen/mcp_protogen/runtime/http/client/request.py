@@ -206,7 +206,7 @@ class PostedRequest:
             text = json_text(value) if is_changed else data
             answer = answer_in(value, request.id)
             for name, said in protocol.facts_of(request).answer_fields(answer or {}):
-                if reply.body and reply.field(name) not in (None, said):
+                if not reply.streams and reply.field(name) not in (None, said):
                     raise InvalidAnswer(f"{name.title()} differs from the answer")
             text = protocol.incoming(request, value, text, reply.session_id)
             self._deliver(RelatedMessage(text, request.id) if answer is None else text)

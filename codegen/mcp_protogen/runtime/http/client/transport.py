@@ -277,12 +277,15 @@ class HttpTransport:
         """Send a request; return whether it is one."""
         if self._ending or self._state.inbox.broken or len(messages) > 1:
             return False
-        message = self._state.protocol.outgoing(messages[0])
-        if message.kind == "request":
-            # Outside of the sender's context.
-            task = self._context.run(self._state.tasks.start, self._request(message))
-            self._running[message.id] = message, task
-        return message.kind == "request"
+        return self._begin(self._state.protocol.outgoing(messages[0]))
+
+    def _begin(self, message: Message) -> bool:
+        if message.kind != "request":
+            return False
+        # Outside of the sender's context.
+        task = self._context.run(self._state.tasks.start, self._request(message))
+        self._running[message.id] = message, task
+        return True
 
     async def send(self, messages: Sequence[bytes]) -> None:
         """Send messages; one without an answer arrives before the next is sent."""
@@ -291,10 +294,9 @@ class HttpTransport:
                 raise Disconnected("the connection is closed")
             if self._state.inbox.broken is not None:
                 raise self._state.inbox.broken
-            if self.write_now([body]):
-                continue
             message = self._state.protocol.outgoing(body)
-            await (self._cancel if message.method == CANCELLED else self._post)(message)
+            if not self._begin(message):
+                await (self._cancel if message.method == CANCELLED else self._post)(message)
 
     @property
     def stream(self) -> object:
