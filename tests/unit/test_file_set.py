@@ -30,7 +30,7 @@ from mcp_protogen.scaffold.project_name import project_name
 from mcp_protogen.servers.clients import making as typed_client
 from mcp_protogen.servers.clients.lock import lock_of, read_client_lock
 from mcp_protogen.servers.clients.making import causes, write
-from support.killing import kills
+from support.killing import kills, record_syncs
 from support.typed_clients.contracts import contract_of, lock_for, tool
 from support.unit.packages import NEW, codes, contents
 
@@ -216,6 +216,16 @@ def leave_journal(pair: Mapping[Path, bytes], monkeypatch: pytest.MonkeyPatch) -
         with pytest.raises(KeyboardInterrupt):
             write_files(pair)
     return work_folder(lead)
+
+
+def test_files_and_their_names_are_on_the_disk_before_the_next_step(
+    pair: Mapping[Path, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = ".a.mcp-gen"
+    staged = {f"{work}/staged{path}" for path in ("", "/a", "/sub", "/sub/b")}
+    synced = record_syncs(tmp_path, monkeypatch)
+    write_files(pair)
+    assert synced == [staged, {work}, set(), {".", "sub"}]
 
 
 def test_reader_finishes_decided_files(

@@ -18,7 +18,7 @@ from mcp_protogen.pipeline.output import exchange as exchange_module
 from mcp_protogen.pipeline.output import workspace
 from mcp_protogen.pipeline.output.publish import publish
 from mcp_protogen.pipeline.output.workspace import exclusive
-from support.killing import kills
+from support.killing import kills, record_syncs
 from support.missing import skip_untested
 from support.unit.packages import LATER, NEW, OLD, beside, codes, contents, package, put
 
@@ -112,6 +112,21 @@ def test_a_failed_second_rename_is_taken_back(out: Path, monkeypatch: pytest.Mon
         put(NEW, out)
     assert codes(caught) == ["cannot-write"]
     assert contents(out) == before
+
+
+def test_new_package_is_on_the_disk_before_it_is_in_place(
+    out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    with_mine(out)
+    monkeypatch.setattr(workspace, "exchange", cannot)
+    monkeypatch.setattr(os, "link", refuse)
+    synced = record_syncs(out.parent, monkeypatch)
+    put(NEW, out)
+    new = Path(".pkg.mcp-gen", "new")
+    assert synced == [{str(new), *(str(new / path) for path in contents(out))}, set(), {"."}]
 
 
 def test_files_saved_during_swap_are_kept(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
