@@ -258,6 +258,40 @@ def test_file_that_cannot_be_replaced_leaves_all_old(
     assert contents(tmp_path) == {"a": b"new", "sub": None, "sub/b": b"new"}
 
 
+def test_kill_while_old_files_return_leaves_all_old_or_all_new(
+    pair: Mapping[Path, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace, lead = os.replace, tmp_path / "a"
+    files = {tmp_path / "new": b"new", **dict(reversed(pair.items()))}
+    refused = [lead]
+
+    def refuse(source: Path, destination: Path) -> None:
+        if destination in refused and source.parent.name == "new":
+            raise PermissionError(errno.EACCES, "Permission denied", str(destination))
+        replace(source, destination)
+
+    def restart() -> None:
+        for path in (work_folder(lead), tmp_path / "sub"):
+            shutil.rmtree(path, ignore_errors=True)
+        (tmp_path / "new").unlink(missing_ok=True)
+        lead.write_bytes(b"old")
+        refused[:] = [lead]
+
+    def write() -> None:
+        with pytest.raises(ProblemError):
+            write_files(files, lead)
+
+    monkeypatch.setattr(os, "replace", refuse)
+    seen = set[bytes | None]()
+    for _ in kills(restart, write):
+        refused.clear()
+        write_files({}, lead)
+        state = {path: content for path, content in contents(tmp_path).items() if content}
+        assert state in ({"a": b"old"}, {"a": b"new", "new": b"new", "sub/b": b"new"})
+        seen.add(state["a"])
+    assert seen == {b"old", b"new"}
+
+
 def test_folder_in_place_of_file_leaves_all_old(pair: Mapping[Path, bytes], tmp_path: Path) -> None:
     (tmp_path / "sub" / "b").mkdir(parents=True)
     with pytest.raises(ProblemError) as caught:
