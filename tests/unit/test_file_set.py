@@ -259,10 +259,10 @@ def test_file_that_cannot_be_replaced_leaves_all_old(
 
 
 def test_kill_while_old_files_return_leaves_all_old_or_all_new(
-    pair: Mapping[Path, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     replace, lead = os.replace, tmp_path / "a"
-    files = {tmp_path / "new": b"new", **dict(reversed(pair.items()))}
+    files = dict.fromkeys((tmp_path / "new", tmp_path / "sub" / "b", lead), b"new")
     refused = [lead]
 
     def refuse(source: Path, destination: Path) -> None:

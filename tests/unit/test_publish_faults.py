@@ -51,7 +51,7 @@ def test_many_runs_at_once_leave_one_whole_package(out: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
-def test_workers_that_outlive_killed_run_delay_no_other_run(
+def test_run_of_another_process_is_waited_for_and_its_workers_are_not(
     out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reading, writing = os.pipe()
@@ -59,14 +59,19 @@ def test_workers_that_outlive_killed_run_delay_no_other_run(
     if not run:
         with exclusive(out):
             worker = os.fork()
-            if not worker:
-                signal.pause()
-            os.write(writing, str(worker).encode())
-            os.kill(os.getpid(), signal.SIGKILL)
-    os.waitpid(run, 0)
+            if worker:
+                os.write(writing, str(worker).encode())
+            signal.pause()
     worker = int(os.read(reading, 20))
-    monkeypatch.setattr(folder_lock, "WAIT_SECONDS", 20.0)
     try:
+        monkeypatch.setattr(folder_lock, "WAIT_SECONDS", 0.1)
+        try:
+            with pytest.raises(ProblemError, match="folder-busy"):
+                put(OLD, out)
+        finally:
+            os.kill(run, signal.SIGKILL)
+            os.waitpid(run, 0)
+        monkeypatch.setattr(folder_lock, "WAIT_SECONDS", 20.0)
         put(OLD, out)
     finally:
         os.kill(worker, signal.SIGKILL)
