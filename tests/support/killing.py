@@ -7,7 +7,10 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from functools import cache
 from itertools import count
+from pathlib import Path
 from typing import Any, Final
+
+import pytest
 
 _REAL: Final = 20
 """Each step with a multiple of this number is a kill of a process."""
@@ -100,3 +103,28 @@ def _watch_changes() -> None:
 
 _OTHERS: Final = ("os.kill", "os.listdir", "os.scandir")
 _WRITES: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+
+
+def record_syncs(folder: Path, patch: pytest.MonkeyPatch) -> list[set[str]]:
+    """Return the paths that reach the disk before each rename, and after the last one."""
+    synced = [set[str]()]
+    names: dict[int, str] = {}
+    usual = os.open
+
+    def open_named(path: Any, *given: Any, **more: Any) -> int:
+        handle = usual(path, *given, **more)
+        names[handle] = os.path.relpath(path, folder)
+        return handle
+
+    def moving(move: Callable[..., None]) -> Callable[..., None]:
+        def move_then(*given: Any) -> None:
+            move(*given)
+            synced.append(set())
+
+        return move_then
+
+    patch.setattr(os, "open", open_named)
+    patch.setattr(os, "fsync", lambda handle: synced[-1].add(names[handle]))
+    for name in ("rename", "replace"):
+        patch.setattr(os, name, moving(getattr(os, name)))
+    return synced

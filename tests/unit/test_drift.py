@@ -127,12 +127,13 @@ def test_a_commit_alone_is_no_cause() -> None:
     assert causes(move_inputs(spec_commit="abcdef1")) == []
 
 
-def test_a_schema_that_only_changed_in_prose_is_said_to() -> None:
-    (cause,) = drift(LOCK, move_inputs(published=OTHER), tree())
-    assert cause == Cause(
-        DriftKind.SCHEMA,
-        "2025-11-25",
-        "its published schema changed, but not in its structure",
-        "a" * 12,
-        "9" * 12,
-    )
+def test_a_schema_that_changed_is_said_to_with_its_structure_or_its_file() -> None:
+    for moved, more in (
+        ({"published": OTHER}, ", but not in its structure"),
+        ({"published": OTHER, "schema": OTHER}, ""),
+        ({"published": OTHER, "schema": OTHER, "source": "a.json"}, " (pinned → a.json)"),
+    ):
+        message = f"its published schema changed{more}"
+        with tables.case(message):
+            (cause,) = drift(LOCK, move_inputs(**moved), tree())
+            assert cause == Cause(DriftKind.SCHEMA, "2025-11-25", message, "a" * 12, "9" * 12)

@@ -89,6 +89,12 @@ def test_no_tag_where_an_arm_may_leave_it_out_or_shares_it() -> None:
         assert "discriminator" not in unions.tag_unions({**definitions, "U": union(*arms)}, ())["U"]
 
 
+def test_only_a_union_of_content_alone_welcomes_other_kinds() -> None:
+    found = unions.tag_unions({**TYPES, "U": union("A", "B"), "V": union("A", "C")}, {"A", "B"})
+    assert found["U"]["x-open"] is True
+    assert "x-open" not in found["V"]
+
+
 def test_unions_within_unions_lead_to_each_type_once() -> None:
     null: Json = {"type": "null"}
     definitions: Json = {"A4": STRING, "B4": record(x=STRING)}

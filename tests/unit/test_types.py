@@ -2,12 +2,9 @@
 
 from typing import Any
 
+from mcp_protogen.pipeline.derive.types import expression
 from mcp_protogen.pipeline.inputs.descriptions import add_deprecation
-from mcp_protogen.pipeline.ir import (
-    FieldIR,
-    ObjectIR,
-    TypeIR,
-)
+from mcp_protogen.pipeline.ir import Anything, FieldIR, ListOf, ObjectIR, OneOf, Scalar, TypeIR
 from support import tables
 from support.unit import schemas
 from support.unit.schemas import STRING, Json, record, ref
@@ -43,6 +40,18 @@ def test_null_is_allowed_directly_or_by_name() -> None:
         "any": True,
     }
     assert fields(found["AskResult"])["answer"].nullable
+
+
+def test_array_without_items_has_any_and_one_of_several_kinds_has_its_own() -> None:
+    assert expression({"type": "array"}) == ListOf(Anything())
+    both = {"type": ["array", "null"], "items": STRING}
+    assert expression(both) == OneOf((ListOf(Scalar("string")), Scalar("null")))
+
+
+def test_open_types_are_said_by_the_facts() -> None:
+    result, text = types()["Result"], types()["TextBlock"]
+    assert isinstance(result, ObjectIR) and isinstance(text, ObjectIR)
+    assert result.open and not text.open
 
 
 def test_metadata_that_several_types_share_is_open_if_it_is_open_in_one_of_them() -> None:

@@ -8,6 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from mcp_protogen.base import resources
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from support import formats, tables
@@ -279,6 +280,28 @@ def test_pins_of_several_repositories_ask_for_a_source(mcp_gen: Run, spec: Spec)
     assert ran.code == 2
     assert ran.err.startswith("error[ambiguous-source]")
     assert mcp_gen("update", *HERE).code == 0
+
+
+@pytest.mark.usefixtures("little")
+def test_a_package_is_out_of_date_once_its_pin_has_moved(
+    mcp_gen: Run, spec: Spec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = resources.folder
+
+    def folder(name: str) -> Path:
+        return spec.schema if name == "schema" else usual(name)
+
+    monkeypatch.setattr(resources, "folder", folder)
+    assert mcp_gen("--revision", OLDER, "--out", "pkg").code == 0
+    spec.edit(OLDER, with_an_owner)
+    ran = mcp_gen("update", "--source", "spec")
+    assert ran.code == 1 and "pkg: made from the pinned file; its code may change" in ran.out
+    assert mcp_gen("--check", "--out", "pkg").code == 0
+    assert mcp_gen("update", "--source", "spec", "--accept", spec.digest(OLDER)).code == 0
+    ran = mcp_gen("--check", "--out", "pkg")
+    assert ran.code == 1
+    assert ran.out.startswith(f"schema-moved: {OLDER}: its published schema changed (")
+    assert mcp_gen("--out", "pkg").code == mcp_gen("--check", "--out", "pkg").code == 0
 
 
 def test_a_look_that_finds_nothing_loads_no_library_that_generates(spec: Spec) -> None:
