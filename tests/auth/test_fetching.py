@@ -174,16 +174,18 @@ async def test_the_checked_address_is_connected_to_under_the_name_of_the_url(
 
 @pytest.mark.shows("SF-03")
 async def test_each_redirect_of_a_get_is_checked() -> None:
+    policy = FetchPolicy(trusted_hosts=frozenset({"inner.example"}))
     for location, reason in {
         "http://auth.example/": "must be an https URL",
         "https://10.0.0.1/": "not public",
         "https://auth.example/": "address of auth.example is not",
         "file:///etc/passwd": "must have a host",
+        "http://inner.example/": "redirects to a host that is not public",
     }.items():
         site = Site(302, location=location)
         with case(location):
             async with run_app(site, lifespan="off") as port:
-                fetch = Fetcher(resolve=at("127.0.0.1"))
+                fetch = Fetcher(policy, resolve=at("127.0.0.1"))
                 kinds = (UnsafeUrl, Unreachable)
                 with pytest.raises(kinds, match=reason):
                     await fetch(Fetch(url=f"http://127.0.0.1:{port}/"))
