@@ -111,12 +111,13 @@ async def test_a_url_that_is_not_of_https_or_not_of_a_public_host_is_refused() -
             assert "secret" not in await refusal_reason(url)
 
 
-def test_ports_of_urls_end_at_65535() -> None:
+def test_urls_have_a_host_a_port_up_to_65535_and_no_user_name() -> None:
     for port in (1, 443, 65_535):
         with case(port):
             assert FetchPolicy().zone(httpx2.URL(f"https://{HOST}:{port}/")) == "public"
-    with pytest.raises(UnsafeUrl, match="valid port"):
-        FetchPolicy().zone(httpx2.URL(f"https://{HOST}:65536/"))
+    for url in (f"https://{HOST}:65536/", f"https://user@{HOST}/", "https:///x"):
+        with case(url), pytest.raises(UnsafeUrl, match="a valid port and no user name"):
+            FetchPolicy().zone(httpx2.URL(url))
 
 
 @pytest.mark.shows("SF-02")
