@@ -205,7 +205,7 @@ class TestNewSession:
     @pytest.mark.parametrize(
         ("how", "why"),
         [
-            ("refused", "no new one could begin: busy"),
+            ("refused", "no new one could begin: busy: connect again"),
             ("failed", "no new one could begin: HTTP 503"),
             ("no revision", "no revision given"),
             ("cut off", "no new one"),
