@@ -263,6 +263,16 @@ async def test_an_orphan_is_taken_over_by_exactly_one_worker() -> None:
     assert [task async for task in registries[0].orphans()] == []
 
 
+async def test_released_task_is_orphan_at_once() -> None:
+    store = Store()
+    registry = registry_of(store)
+    await registry.create(a_task())
+    async with registry.hold("task", "worker"):
+        pass
+    for expected in (["task"], []):
+        assert [task.id async for task in registry_of(store).orphans()] == expected
+
+
 async def test_a_worker_that_stood_still_does_not_find_its_own_tasks_as_orphans() -> None:
     store, stood_still = Store(), 0.0
     vars(store)["clock"] = lambda: now() + stood_still
