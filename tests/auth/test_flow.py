@@ -234,6 +234,18 @@ def test_a_registration_that_is_gone_is_made_anew() -> None:
     assert len(one.requests_to("register")) == 2
 
 
+def test_the_user_is_asked_once_where_a_refresh_is_of_no_use() -> None:
+    one = server()
+    guest = visit(one)
+    guest.authorize()
+    one.tokens.clear()
+    one.clients.clear()
+    guest.authorize()
+    assert (len(one.requests_to("register")), len(one.requests_to("authorize"))) == (2, 2)
+    guest.authorize(Refusal(status=401, www_authenticate=('Bearer scope="more"',)))
+    assert one.requests_to("token")[-1].form["grant_type"] == "authorization_code"
+
+
 def test_a_client_that_was_never_registered_is_not_tried_twice() -> None:
     rows: tuple[dict[str, Any], ...] = (
         {"client": client_information()},
@@ -472,10 +484,10 @@ def test_a_resource_that_takes_bound_tokens_only_needs_a_key() -> None:
     assert not one.requests_to("token")
     unsaid = Behaviour(metadata={"dpop_signing_alg_values_supported": None})
     guest = visit(server(behaviour=unsaid), {"scheme": "DPoP"}, dpop=DPoP())
-    guest.authorize()
-    assert guest.call().status == 200
-    guest.refresh()
-    assert guest.call().status == 200, "bound as before"
+    for get_tokens in (guest.authorize, guest.refresh):
+        tokens = get_tokens().tokens
+        assert tokens and tokens.token_type == "DPoP"
+        assert guest.call().status == 200
 
 
 def test_dpop_cannot_be_required_without_a_key() -> None:

@@ -123,6 +123,18 @@ class TestCheck:
         assert missing(spec, "server", WITH_TOOLS, sampling) == "client.sampling.tools"
         assert missing(spec, "server", WITH_TOOLS, client(sampling={"tools": {}})) is None
 
+    def test_modes_of_elicitation(self) -> None:
+        for declared, params, expected in (
+            (None, FORM, "client.elicitation"),
+            ({}, FORM, None),
+            ({}, URL, "client.elicitation.url"),
+            ({"url": {}}, URL, None),
+            ({"url": {}}, FORM, "client.elicitation.form"),
+        ):
+            with case((declared, expected)):
+                found = missing(methods.ELICIT, "server", params, client(elicitation=declared))
+                assert found == expected
+
     def test_a_member_that_will_not_be_written_is_not_there(self) -> None:
         params = WITH_TOOLS.model_copy(update={"tools": None})
         assert missing(methods.CREATE_MESSAGE, "server", params, client(sampling={})) is None

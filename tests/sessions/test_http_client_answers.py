@@ -192,8 +192,12 @@ def _json(value: object) -> str:
 
 class TestUnreadable:
     @STREAMS
-    async def test_bodies_and_events_are_repaired(self, streams: bool) -> None:
-        await calling(Handshaking(sending(b"\xef\xbb\xbf" + DONE, streams=streams)))
+    async def test_bodies_and_events_are_repaired(
+        self, streams: bool, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        body = b"\xef\xbb\xbf" + DONE.replace(b'"content"', b'"x":"\\ud83d","content"')
+        await calling(Handshaking(sending(body, streams=streams)))
+        assert "repaired a message that is not strict JSON" in caplog.text
 
     @STREAMS
     async def test_unreadable_answer_fails_its_call(self, streams: bool) -> None:

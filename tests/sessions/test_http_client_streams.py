@@ -323,11 +323,12 @@ class TestListener:
             if len(come) == 2:
                 await reply.send(503)
                 return
-            await reply.stream()
+            await reply.stream(content_length="1000")
             await reply.event(id="g-1", retry=1)
             if len(come) == 3:
                 third.set()
                 await reply.wait_until_gone()
+            reply.hang_up()
 
         async with odd_server(Handshaking(listen=listen)) as server, connecting(server.url):
             await third.wait()

@@ -98,6 +98,7 @@ class TestMessages:
             (200, ""),
             (204, ""),
             (400, "notifications/initialized was refused: HTTP 400"),
+            (404, "notifications/initialized was refused: HTTP 404"),
             (500, "notifications/initialized was refused: HTTP 500"),
             ("hang up", "notifications/initialized could not be sent: POST http"),
             ("hang on", ""),
@@ -127,6 +128,7 @@ class TestMessages:
         seen = await calling(Refusing())
         assert said in caplog.text
         assert ("refused" in caplog.text) == ("refused" in said)
+        assert [request.method for request in seen].count("initialize") == 1
         # An unconfirmed session is ignored.
         assert ("GET" in [request.verb for request in seen]) == (how in (200, 204))
 
@@ -205,7 +207,7 @@ class TestNewSession:
     @pytest.mark.parametrize(
         ("how", "why"),
         [
-            ("refused", "no new one could begin: busy"),
+            ("refused", "no new one could begin: busy: connect again"),
             ("failed", "no new one could begin: HTTP 503"),
             ("no revision", "no revision given"),
             ("cut off", "no new one"),

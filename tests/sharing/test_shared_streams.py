@@ -995,7 +995,7 @@ async def test_clients_hear_all_once_and_in_order_whatever_goes_wrong(seed: int)
             if worker == 0 and number < 2:
                 these.tools[0].go()
         said, answered = await asyncio.gather(*hearing)
-        disturbing.cancel()
+        assert disturbing.cancel(), "it goes on to the end"
     assert answered == ["a 1", "a 2", "a 3", "answer"]
     for worker in range(3):
         assert [n for by, n in said if by == worker] == list(range(20))

@@ -10,6 +10,7 @@ from asyncio import create_task, get_running_loop, sleep
 from base64 import urlsafe_b64decode
 from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 
@@ -262,6 +263,16 @@ async def test_an_orphan_is_taken_over_by_exactly_one_worker() -> None:
     assert [task async for task in registries[0].orphans()] == []
 
 
+async def test_released_task_is_orphan_at_once() -> None:
+    store = Store()
+    registry = registry_of(store)
+    await registry.create(a_task())
+    async with registry.hold("task", "worker"):
+        pass
+    for expected in (["task"], []):
+        assert [task.id async for task in registry_of(store).orphans()] == expected
+
+
 async def test_a_worker_that_stood_still_does_not_find_its_own_tasks_as_orphans() -> None:
     store, stood_still = Store(), 0.0
     vars(store)["clock"] = lambda: now() + stood_still
@@ -404,6 +415,20 @@ async def test_pages_have_the_tasks_that_can_be_listed_each_once() -> None:
     for cursor in ("", "x", "x" * 42 + "\0", "x" * 44):
         with pytest.raises(InvalidParams):
             await registry.page("me", cursor, 10)
+
+
+async def test_steps_of_several_workers_at_once_are_all_taken() -> None:
+    class Slow(Store):
+        async def get(self, key: str) -> StoredTask | None:
+            found = await super().get(key)
+            await sleep(0)
+            return found
+
+    store = Slow()
+    await registry_of(store).create(a_task())
+    steps = [partial(add_questions, questions={str(n): {}}, now=now()) for n in range(9)]
+    await asyncio.gather(*(registry_of(store).change("task", step) for step in steps))
+    assert len((await registry_of(store).find("task")).questions) == 9
 
 
 async def test_of_all_workers_one_at_a_time_does_what_is_done_alone() -> None:

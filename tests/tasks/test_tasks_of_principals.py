@@ -145,3 +145,19 @@ async def test_the_log_says_who_creates_and_ends_tasks_and_who_tries_those_of_ot
         f"task {key} of 'ann' is cancelled",
     ]
     assert id[:6] not in caplog.text, "whoever reads the log cannot ask for the task"
+
+
+@pytest.mark.shows("TX-17", "TX-22")
+async def test_a_listen_stream_has_only_ones_own_tasks() -> None:
+    async with serving_tasks() as site:
+        ask = (await kinds_of(site, "ann"))["extension"]
+        id = (await begin_task(ask, "extension"))["taskId"]
+        for name, followed in (("ann", [id]), ("bob", None)):
+            wanted = {"taskIds": [id], "toolsListChanged": True}
+            listening = site.modern_stream(
+                "subscriptions/listen", notifications=wanted, meta=DECLARED, headers=of(name)
+            )
+            with case(name):
+                async with listening as events:
+                    said = (await events.take())["params"]["notifications"]
+                assert said.get("taskIds") == followed
