@@ -12,7 +12,7 @@ from mcp_protogen.servers.gateway.fronts import make_fronts
 from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
 from support.folders import TESTS
 from support.gateway.odd_program import odd
-from support.http.serving import Site, calling, run_app, serving
+from support.http.serving import Site, calling_app, serving
 from support.json_types import JsonObject
 from support.revisions import OLD
 from support.sessions.talking import pkg
@@ -60,14 +60,8 @@ def client_at(url: str, one: Any, **headers: str) -> AbstractAsyncContextManager
 @asynccontextmanager
 async def serve_gateway(settings: GatewaySettings, **http: Any) -> AsyncGenerator[Site, None]:
     """Serve a gateway over HTTP, and yield a caller; `http` are fields of `HttpOptions`."""
-    app = make_app(settings, pkg, pkg.HttpOptions(**http))
-    async with run_app(app) as port:
-        try:
-            async with calling(port) as site:
-                site.app = app
-                yield site
-        finally:
-            await app.close()
+    async with calling_app(make_app(settings, pkg, pkg.HttpOptions(**http))) as site:
+        yield site
 
 
 def odd_program(kind: str, revision: str = OLD) -> JsonObject:

@@ -6,7 +6,7 @@ that the behaviour holds for several, which share the memory of this process, or
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager
 from itertools import count
 from random import Random
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
@@ -209,21 +209,10 @@ async def workers(
 async def together(
     contexts: Sequence[AbstractAsyncContextManager[T]],
 ) -> AsyncGenerator[list[T], None]:
-    """Enter and leave all contexts at once."""
-    begun = await asyncio.gather(
-        *(context.__aenter__() for context in contexts), return_exceptions=True
-    )
-    try:
-        entered = [worker for worker in begun if not isinstance(worker, BaseException)]
-        for worker in begun:
-            if isinstance(worker, BaseException):
-                raise worker
-        yield entered
-    finally:
-        await asyncio.gather(
-            *(
-                context.__aexit__(None, None, None)
-                for context, result in zip(contexts, begun, strict=True)
-                if not isinstance(result, BaseException)
-            )
-        )
+    """Enter all contexts at once."""
+    async with AsyncExitStack() as stack:
+        async with asyncio.TaskGroup() as entering:
+            entered = [
+                entering.create_task(stack.enter_async_context(context)) for context in contexts
+            ]
+        yield [task.result() for task in entered]
