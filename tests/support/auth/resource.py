@@ -37,10 +37,9 @@ class Resource:
     def __init__(
         self,
         servers: Iterable[AuthorizationServer],
-        setup: ResourceSetup | None = None,
         **chosen: Any,
     ) -> None:
-        self.setup = replace(setup or ResourceSetup(), **chosen)
+        self.setup = ResourceSetup(**chosen)
         self.servers = list(servers)
         self.proofs = ProofChecks()
         self.requests: list[Request] = []

@@ -106,9 +106,9 @@ async def run_own_app(app: Any, served: Any = None, **config: Any) -> AsyncGener
 
 
 @asynccontextmanager
-async def calling_app(app: Any, path: str = "/mcp") -> AsyncGenerator["Site", None]:
+async def calling_app(app: Any) -> AsyncGenerator["Site", None]:
     """Run an application of ours, and yield a caller."""
-    async with run_own_app(app) as port, calling(port, path) as site:
+    async with run_own_app(app) as port, calling(port) as site:
         site.app = app
         yield site
 
