@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
-from support.http.principals import ADA, BEN, GUARD
+from support.auth.guarding import ADA, BEN, GUARD
 from support.http.serving import Site, calling_app, text_in
 from support.json_types import JsonObject
 from support.revisions import ERAS, OLD, STATELESS
