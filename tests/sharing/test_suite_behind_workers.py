@@ -37,7 +37,7 @@ def test_sessions_are_served_by_whichever_worker_is_asked() -> None:
 
 def is_served(text: str) -> bool:
     """Return whether tests get a server by the functions that can give them workers."""
-    return re.search(r"\b(serving|attacked)\(", text) is not None
+    return re.search(r"\b(serving|serve_under_attack)\(", text) is not None
 
 
 @pytest.mark.long
