@@ -26,9 +26,8 @@ from mcp_protogen.runtime.features.auth.signing import PrivateKey
 from mcp_protogen.runtime.features.auth.steps import AuthorizationRequest, Fetched, Step
 from support import tables
 from support.auth.authorization_server import AuthorizationServer, Behaviour, Client
-from support.auth.messages import Response, json_response
 from support.auth.pem import pem_of
-from support.auth.playing import Given, play, urls
+from support.auth.playing import Given, document, play, urls
 from support.auth.resource import Resource
 from support.auth.token_requests import REDIRECT_URI, redirect_back
 from support.auth.visiting import Visit
@@ -212,7 +211,7 @@ def test_a_token_endpoint_that_is_away_does_not_send_the_user_to_a_page() -> Non
     assert len(one.requests_to("authorize")) == 1
 
 
-UNAVAILABLE = Response(status=503)
+UNAVAILABLE = Fetched(status=503)
 
 
 def test_a_registration_that_is_gone_is_made_anew() -> None:
@@ -262,7 +261,7 @@ def test_a_client_that_was_never_registered_is_not_tried_twice() -> None:
         assert (len(one.requests_to("register")), len(one.requests_to("authorize"))) == (0, 2)
 
 
-UNKNOWN = json_response({"error": "invalid_client"}, 401)
+UNKNOWN = document({"error": "invalid_client"}, 401)
 
 
 @pytest.mark.shows("RE-15", "RE-17", "TK-06", "PR-08")
@@ -415,7 +414,7 @@ def test_a_workload_gets_tokens_once_and_does_not_insist() -> None:
     refused = server()
     grant = WorkloadIdentity(assertion="of the platform")
     for error in ("invalid_grant", "invalid_client", "unauthorized_client"):
-        answer = json_response({"error": error}, 400)
+        answer = document({"error": error}, 400)
         refused.behave(instead={"token": answer})
         before = len(refused.requests_to("token"))
         with case(error), pytest.raises(OAuthError):

@@ -10,8 +10,8 @@ import pytest
 from mcp_protogen.runtime.http.server import asgi
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import NotificationParams
+from support.auth.guarding import ADA, BEN, GUARD
 from support.http.fire import AttackedServer, app_of, call, modern, of_modern, quiet, run
-from support.http.principals import ADA, BEN, GUARD
 from support.json_types import Json, JsonObject
 from support.revisions import OLD
 from support.sessions.talking import INITIALIZED, hello, notification, pkg, stub

@@ -18,26 +18,22 @@ from support.patience import PATIENCE
 from support.ports import free_port
 from support.programs import find_program
 
-# Programs, and further folders to look in.
-_REDIS: Final = "redis-server", ""
-_POSTGRES: Final = "postgres", "/usr/lib/postgresql/*/bin"
+_POSTGRES: Final = "/usr/lib/postgresql/*/bin"
+"""Folders with its programs."""
 
 
 def redis_is_installed() -> bool:
-    return _find(*_REDIS) is not None
+    return find_program("redis-server") is not None
 
 
 def postgres_is_installed() -> bool:
-    return _find(*_POSTGRES) is not None
+    return find_program("postgres", places=_POSTGRES) is not None
 
 
 def program(name: str, places: str = "") -> str:
     """Return the path of a program; skip the test if it is missing."""
-    return _find(name, places) or skip_untested(name, "workers that share it as an engine")
-
-
-def _find(name: str, places: str) -> str | None:
-    return find_program(name, places=places)
+    needed = "workers that share it as an engine"
+    return find_program(name, places=places) or skip_untested(name, needed)
 
 
 def ending_with_us(*command: str) -> list[str]:
@@ -107,7 +103,7 @@ class RedisServer(_ServerProcess):
         if self._process is not None:
             return
         options = [*("--port", str(self.port)), *("--bind", "127.0.0.1"), *("--save", "")]
-        server = ending_with_us(program(*_REDIS), *options, *self.options)
+        server = ending_with_us(program("redis-server"), *options, *self.options)
         self._launch(server)
         while b"LOADING" in self._raw("PING"):
             time.sleep(0.01)
@@ -223,7 +219,7 @@ class PostgresServer(_ServerProcess):
             return [] if cursor.description is None else cursor.fetchall()
 
     def _as_user(self, name: str) -> list[str]:
-        command = ending_with_us(program(name, _POSTGRES[1]))
+        command = ending_with_us(program(name, _POSTGRES))
         if os.getuid() == 0:
             user = ["--reuid=postgres", "--regid=postgres", "--clear-groups"]
             command[1:1] = user

@@ -12,7 +12,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Mount
 from support.folders import ROOT
-from support.http.serving import Site, calling, outcome, run_app, text_in
+from support.http.serving import Site, calling, calling_app, outcome, run_app, text_in
 from support.ports import free_port
 from support.revisions import ERAS, OLD, REVISIONS
 from support.sessions.talking import hello
@@ -104,15 +104,13 @@ def _none_opened() -> None:
 
 
 async def test_over_http_each_session_of_a_class_has_its_own() -> None:
-    app = pkg.http_app(Own)
-    async with run_app(app) as port, calling(port) as site:
+    async with calling_app(pkg.http_app(Own)) as site:
         assert Own.opened == []
         first, second = await site.initialize(), await site.initialize()
         for session, expected in ((first, "1"), (second, "2"), (first, "1")):
             assert text_in(await session.call("state")) == expected
         assert (await first.delete()).status_code == 204
         assert Own.closed == Own.opened[:1]
-        await app.close()
     assert Own.closed == Own.opened
 
 

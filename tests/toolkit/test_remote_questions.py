@@ -7,7 +7,7 @@ from itertools import permutations
 from typing import Any
 
 import pytest
-from support.http.serving import Events, Site, calling, run_app, serving, text_in
+from support.http.serving import Events, Site, calling_app, serving, text_in
 from support.json_types import Json, JsonObject
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.bridging import ASKED
@@ -54,11 +54,8 @@ async def before(way: str, url: str) -> AsyncGenerator[Site, None]:
         top = app(way)
         top.mount("r", connect_to=url)
         served = top.http()
-    async with run_app(served) as port, calling(port) as site:
-        try:
-            yield site
-        finally:
-            await served.close()
+    async with calling_app(served) as site:
+        yield site
 
 
 WAYS = (*ERAS, "bridge")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from mcp_protogen.runtime.core.options import Progress
 from mcp_protogen.runtime.features.bridge.forwarded_request import ForwardedRequest
-from support.http.serving import calling, run_app, serving
+from support.http.serving import calling_app, serving
 from support.json_types import JsonObject
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import (
@@ -177,10 +177,9 @@ async def test_log_entries_that_may_be_of_several_clients_are_logged_here(
 
     served = app_with_remote(STATELESS, Accepting(play)).http()
     caplog.set_level("INFO")
-    async with run_app(served) as port, calling(port) as site:
+    async with calling_app(served) as site:
         calls = [site.modern("tools/call", id=id, meta=LOGGING, name="r_x") for id in range(2)]
         for told in await asyncio.gather(*calls):
             assert told.headers["content-type"] == "application/json"
             assert told.json()["result"]["content"] == []
-        await served.close()
     assert any("no one request" in line and "whose?" in line for line in caplog.messages)

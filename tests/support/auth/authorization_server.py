@@ -17,16 +17,9 @@ from urllib.parse import unquote_plus, urlsplit
 from joserfc import jws, jwt
 from joserfc.jwk import ECKey
 from mcp_protogen.runtime.core.base64url import text_digest
-from support.auth.messages import (
-    NOT_FOUND,
-    Fault,
-    Request,
-    Response,
-    json_response,
-    origin_of,
-    redirect_to,
-    replace_members,
-)
+from mcp_protogen.runtime.features.auth.steps import Fetched
+from support.auth.messages import Fault, Request, origin_of, redirect_to, replace_members
+from support.auth.playing import NOT_FOUND, document
 from support.auth.proofs import ProofChecks
 
 Place: TypeAlias = Literal["oauth", "openid-inserted", "openid-appended"]
@@ -44,10 +37,6 @@ _ENDPOINTS: Final[tuple[Endpoint, ...]] = ("authorize", "token", "register", "jw
 _KEY: Final = ECKey.generate_key("P-256", {"kid": "key", "alg": "ES256", "use": "sig"})
 
 
-def _none() -> Members:
-    return {}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Behaviour:
     """The behaviour of a server; the default keeps every rule."""
@@ -56,20 +45,20 @@ class Behaviour:
     """Where its metadata is; empty for one of 2025-03-26 that has none."""
     base: str = ""
     """A path before those of its endpoints."""
-    metadata: Members = field(default_factory=_none)
-    instead: Mapping[Endpoint, Response] = field(default_factory=dict[Endpoint, Response])
+    metadata: Members = field(default_factory=dict[str, Any])
+    instead: Mapping[Endpoint, Fetched] = field(default_factory=dict[Endpoint, Fetched])
     """What endpoints answer whatever they are asked."""
     stalled: frozenset[Endpoint] = frozenset()
     """Endpoints that never answer."""
     auth_method: str | None = None
     """The authentication method that a client is registered with, whatever it asks for."""
-    registered: Members = field(default_factory=_none)
+    registered: Members = field(default_factory=dict[str, Any])
     """Members of the answer to a registration."""
-    redirected: Members = field(default_factory=_none)
+    redirected: Members = field(default_factory=dict[str, Any])
     """Parameters of the redirect to the client, such as another `iss`, `state` or `error`."""
-    issued: Members = field(default_factory=_none)
+    issued: Members = field(default_factory=dict[str, Any])
     """Members of the answer with a token."""
-    claims: Members = field(default_factory=_none)
+    claims: Members = field(default_factory=dict[str, Any])
     """Claims of access tokens."""
     withheld: frozenset[str] = frozenset()
     """Scopes that nobody gets."""
@@ -149,16 +138,16 @@ class AuthorizationServer:
         """Return whether a request never gets an answer."""
         return self.endpoint_of(request) in self.behaviour.stalled
 
-    def answer(self, request: Request) -> Response:
+    def answer(self, request: Request) -> Fetched:
         self.requests.append(request)
         endpoint = self.endpoint_of(request)
         if endpoint is None:
             return NOT_FOUND
         if endpoint in self.behaviour.instead:
             return self.behaviour.instead[endpoint]
-        answers: Mapping[Endpoint, Callable[[Request], Response]] = {
-            "metadata": lambda _: json_response(self.metadata()),
-            "jwks": lambda _: json_response({"keys": [_KEY.as_dict(private=False)]}),
+        answers: Mapping[Endpoint, Callable[[Request], Fetched]] = {
+            "metadata": lambda _: document(self.metadata()),
+            "jwks": lambda _: document({"keys": [_KEY.as_dict(private=False)]}),
             "authorize": self._authorize,
             "register": self._register,
             "token": self._token,
@@ -193,7 +182,7 @@ class AuthorizationServer:
             Grant(client=Client(client_id="somebody"), scopes=scopes, resource=audience)
         )
 
-    def _register(self, request: Request) -> Response:
+    def _register(self, request: Request) -> Fetched:
         wanted = json.loads(request.body)
         asked = wanted.get("token_endpoint_auth_method", "client_secret_basic")
         method = self.behaviour.auth_method or asked
@@ -212,9 +201,9 @@ class AuthorizationServer:
             "client_secret_expires_at": 0 if client.client_secret else None,
             "token_endpoint_auth_method": client.auth_method,
         }
-        return json_response(replace_members(members, self.behaviour.registered), 201)
+        return document(replace_members(members, self.behaviour.registered), 201)
 
-    def _authorize(self, request: Request) -> Response:
+    def _authorize(self, request: Request) -> Fetched:
         """Ask a user, who agrees at once (RFC 6749, section 4.1)."""
         asked = request.query
         client = self._find_client(asked["client_id"])
@@ -233,7 +222,7 @@ class AuthorizationServer:
         members = {"code": code, "state": asked.get("state"), "iss": self.issuer}
         return redirect_to(uri, replace_members(members, self.behaviour.redirected))
 
-    def _token(self, request: Request) -> Response:
+    def _token(self, request: Request) -> Fetched:
         """Answer a token request (RFC 6749, section 3.2)."""
         form = request.form
         client = self._client_of(request)
@@ -256,7 +245,7 @@ class AuthorizationServer:
             raise Fault("invalid_grant", "the key or the resource is another one")
         return self._issue(replace(grant, key=key), lasting=self.behaviour.refreshes)
 
-    def _issue(self, grant: Grant, lasting: bool = False) -> Response:
+    def _issue(self, grant: Grant, lasting: bool = False) -> Fetched:
         kept = tuple(scope for scope in grant.scopes if scope not in self.behaviour.withheld)
         grant = replace(grant, scopes=kept)
         refresh_token = f"refresh-{next(self._numbers)}" if lasting else None
@@ -269,7 +258,7 @@ class AuthorizationServer:
             "scope": " ".join(kept) or None,
             "refresh_token": refresh_token,
         }
-        return json_response(replace_members(members, self.behaviour.issued))
+        return document(replace_members(members, self.behaviour.issued))
 
     def _token_for(self, grant: Grant) -> str:
         """Return a JWT as an access token (RFC 9068)."""

@@ -7,7 +7,7 @@ from typing import Any
 from support.auth.authorization_server import AuthorizationServer
 from support.auth.hosting import Hosted, request_of, send_response
 from support.auth.resource import Resource
-from support.http.serving import app_of, echo, run_app
+from support.http.serving import app_of, echo, run_own_app
 from support.sessions.talking import tools
 
 
@@ -52,11 +52,8 @@ async def serve_guarded(
     """Serve the tool `echo`; `setup` is for the authorization server."""
     app = app_of(tools(revision, echo))
     guard = GuardedServer(app)
-    async with run_app(guard, lifespan="off") as port:
+    async with run_own_app(app, guard, lifespan="off") as port:
         guard.origin = f"http://127.0.0.1:{port}"
         server = AuthorizationServer(issuer=f"{guard.origin}/login", **(setup or {}))
         guard.parts += [server, Resource([server], url=guard.url, **(resource or {}))]
-        try:
-            yield guard
-        finally:
-            await app.close()
+        yield guard

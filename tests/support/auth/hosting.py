@@ -4,8 +4,10 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from mcp_protogen.runtime.features.auth.steps import Fetched
 from support.auth.authorization_server import AuthorizationServer
-from support.auth.messages import NOT_FOUND, Request, Response
+from support.auth.messages import Request
+from support.auth.playing import NOT_FOUND
 from support.auth.resource import Resource
 from support.http.serving import run_app
 
@@ -56,7 +58,7 @@ async def authorization_server(
         yield server
 
 
-async def send_response(send: Any, response: Response) -> None:
+async def send_response(send: Any, response: Fetched) -> None:
     headers = {**response.headers, "content-length": str(len(response.body))}
     fields = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": response.status, "headers": fields})

@@ -5,16 +5,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
+from mcp_protogen.runtime.features.auth.steps import Fetched
 from support.auth.authorization_server import AuthorizationServer
-from support.auth.messages import (
-    NOT_FOUND,
-    Fault,
-    Request,
-    Response,
-    json_response,
-    origin_of,
-    replace_members,
-)
+from support.auth.messages import Fault, Request, origin_of, replace_members
+from support.auth.playing import NOT_FOUND, document
 from support.auth.proofs import ProofChecks
 
 Where: TypeAlias = Literal["header", "path", "root"]
@@ -43,10 +37,9 @@ class Resource:
     def __init__(
         self,
         servers: Iterable[AuthorizationServer],
-        setup: ResourceSetup | None = None,
         **chosen: Any,
     ) -> None:
-        self.setup = replace(setup or ResourceSetup(), **chosen)
+        self.setup = ResourceSetup(**chosen)
         self.servers = list(servers)
         self.proofs = ProofChecks()
         self.requests: list[Request] = []
@@ -98,11 +91,11 @@ class Resource:
         """Return whether a request never gets an answer."""
         return False
 
-    def answer(self, request: Request) -> Response:
+    def answer(self, request: Request) -> Fetched:
         self.requests.append(request)
         url = request.url.partition("?")[0]
         if any(url == self.metadata_urls[place] for place in self.setup.where):
-            return json_response(self.document())
+            return document(self.document())
         if url != self.url:
             return NOT_FOUND
         try:
@@ -110,12 +103,12 @@ class Resource:
         except Fault as fault:
             params = {"error": fault.error} if fault.error else {}
             headers = {"www-authenticate": self.challenge(**params), **fault.headers}
-            return Response(status=401, headers=headers)
+            return Fetched(status=401, headers=headers)
         if not self.needed <= scopes:
             challenge = self.challenge(error="insufficient_scope")
-            return Response(status=403, headers={"www-authenticate": challenge})
+            return Fetched(status=403, headers={"www-authenticate": challenge})
         self.accepted.append(request)
-        return json_response({})
+        return document({})
 
     def _scopes_of(self, request: Request) -> frozenset[str]:
         """Return the scopes of the request's token; raise `Fault`."""

@@ -107,24 +107,20 @@ class Answers:
     def __init__(self) -> None:
         self.asked: list[Any] = []
 
-    def chosen(self, params: Any) -> Any:
-        self.asked.append(params)
-        return {"action": "accept", "content": {"value": True}}
-
-    def sample(self, params: Any) -> Any:
-        self.asked.append(params)
-        return {"role": "assistant", "content": {"type": "text", "text": "It"}, "model": "m"}
-
 
 def client_class(revision: str, *bases: type[Any]) -> type[Any]:
     """Return a class of clients with tasks of a revision."""
     mcp: Any = pkg.load(revision)
+    m = mcp.models
 
     async def on_elicit(self: Answers, params: object) -> Any:
-        return mcp.models.ElicitResult.from_wire(self.chosen(params))
+        self.asked.append(params)
+        return m.ElicitResult(action="accept", content={"value": True})
 
     async def on_create_message(self: Answers, params: object) -> Any:
-        return mcp.models.CreateMessageResult.from_wire(self.sample(params))
+        self.asked.append(params)
+        text = m.TextContent(text="It")
+        return m.CreateMessageResult(role="assistant", content=text, model="m")
 
     handlers = {"on_elicit": on_elicit, "on_create_message": on_create_message}
     return type("Ours", (Answers, *bases, mcp.Client), handlers)

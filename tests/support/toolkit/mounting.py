@@ -14,7 +14,7 @@ from mcp_protogen.servers.gateway.proxies import proxy_for
 from mcp_protogen.servers.gateway.settings import Asking, ServerSettings
 from mcp_revisions import v2025_11_25
 from support.folders import GENERATED, ROOT
-from support.http.serving import run_app
+from support.http.serving import run_own_app
 from support.revisions import HANDSHAKE, OLD, REVISIONS
 from support.sessions.talking import client, pkg
 from support.sessions.wiretap import until as until
@@ -215,18 +215,14 @@ Connect = Callable[..., Awaitable[Any]]
 async def serving_over_http(server: Any, **options: Any) -> AsyncGenerator[Connect, None]:
     """Yield a function that connects a client, which speaks its own revision."""
     served = server.http(**options)
-    async with run_app(served) as port:
+    async with run_own_app(served) as port, AsyncExitStack() as stack:
 
         async def connect(one: Any, **headers: str) -> Any:
             opener = pkg.open_http(f"http://127.0.0.1:{port}/mcp", headers=headers)
             opening = pkg.connect(opener, one, revisions=(revision_of(one),))
             return await stack.enter_async_context(opening)
 
-        try:
-            async with AsyncExitStack() as stack:
-                yield connect
-        finally:
-            await served.close()
+        yield connect
 
 
 @asynccontextmanager
