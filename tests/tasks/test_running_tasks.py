@@ -175,7 +175,7 @@ async def test_store_failure_does_not_stop_takeover_of_orphans() -> None:
         await registry.create(task)
         await store.renew({stored.key for stored in await store.page("", "", 9)} - {held}, 0.0)
         assert store.failed
-        await until(hand, "left", "failed")
+        assert "gone" in (await until(hand, "left", "failed"))["error"]["message"]
         assert (await got(hand, id))["result"]["status"] == "working"
 
 
