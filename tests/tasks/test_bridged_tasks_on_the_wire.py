@@ -33,6 +33,7 @@ from support.tasks.by_hand import (
     core_task,
     elicit,
     task_created,
+    task_details,
     text,
 )
 from support.tasks.gateway import OPTIONS, SERVERS, connect_bridged
@@ -155,6 +156,24 @@ async def test_questions_of_a_task_come_while_its_result_is_awaited_and_say_whos
         ended = [await hand.take(), await hand.take()]
         assert {answer["id"] for answer in ended} == {2, 3}
         assert [*map(text_in, ended)] == ["False False"] * 2
+
+
+async def test_a_cancelled_task_stays_so_for_a_client_of_2025_11_25() -> None:
+    done = task_details("t", "completed", resultType="complete", result=text("done"))
+    served = ScriptedServer(
+        STATELESS,
+        tools_call=[task_created("t")],
+        tasks_get=[task_details("t", resultType="complete"), done],
+        tasks_cancel=[{"resultType": "complete"}],
+    )
+    async with between(served) as hand:
+        await shake(hand)
+        await hand.ask(CALL, 1, name="x", **TASK)
+        for id, method in enumerate(("tasks/cancel", "tasks/get"), 2):
+            assert (await hand.ask(method, id, taskId="t"))["result"]["status"] == "cancelled"
+        for id, method in enumerate(("tasks/result", "tasks/cancel"), 4):
+            assert refused(await hand.ask(method, id, taskId="t")) == -32602
+    assert served.methods().count("tasks/cancel") == 1
 
 
 async def test_questions_of_2025_11_25_are_shown_under_keys_and_answered_in_part() -> None:

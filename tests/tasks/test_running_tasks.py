@@ -140,6 +140,7 @@ async def test_a_task_that_may_not_run_again_fails_when_its_worker_is_shut_down(
     async with serve_by_hand(Outer(), tasks=of(store), drain=0) as hand:
         found = (await got(hand, id))["result"]
         assert found["status"] == "failed" and found["error"]["code"] == -32603
+        assert "shut down" in found["error"]["message"]
 
 
 async def test_store_failure_does_not_stop_takeover_of_orphans() -> None:
@@ -174,7 +175,7 @@ async def test_store_failure_does_not_stop_takeover_of_orphans() -> None:
         await registry.create(task)
         await store.renew({stored.key for stored in await store.page("", "", 9)} - {held}, 0.0)
         assert store.failed
-        await until(hand, "left", "failed")
+        assert "gone" in (await until(hand, "left", "failed"))["error"]["message"]
         assert (await got(hand, id))["result"]["status"] == "working"
 
 

@@ -24,6 +24,7 @@ from support.toolkit.mounting import (
     only,
     program,
     text_of,
+    until,
     weather,
 )
 
@@ -141,6 +142,34 @@ def server(answer: Play) -> Accepting:
             await answer(hand, asked)
 
     return Accepting(play)
+
+
+@pytest.mark.skips_time
+async def test_server_that_never_answers_the_opening_is_given_up() -> None:
+    async def play(hand: Hand) -> None:
+        while await hand.take() is not None:
+            pass
+
+    top = between(Accepting(play), open_timeout=7.0)
+    async with in_memory(Hearing(OLD).client, top) as one:
+        begin = asyncio.get_running_loop().time()
+        with pytest.raises(pkg.McpError, match="did not answer in time"):
+            await one.call_tool("bad_x", {})
+        assert asyncio.get_running_loop().time() == pytest.approx(begin + 7, abs=0.1)
+
+
+@pytest.mark.skips_time
+async def test_call_without_an_answer_is_cancelled_at_the_server() -> None:
+    heard: list[Any] = []
+
+    async def answer(hand: Hand, asked: Any) -> None:
+        heard.append(asked["method"])
+
+    async with in_memory(Hearing(OLD).client, between(server(answer), timeout=5.0)) as one:
+        with pytest.raises(pkg.McpError) as raised:
+            await one.call_tool("bad_x", {}, timeout=100)
+        assert raised.value.data == {"server": "bad", "reason": "timeout"}
+        await until(lambda: heard == ["tools/call", "notifications/cancelled"])
 
 
 @pytest.mark.skips_time

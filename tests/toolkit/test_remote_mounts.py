@@ -73,6 +73,23 @@ async def test_a_remote_server_is_used_in_the_revision_that_is_agreed_on_with_it
                     await one.call_tool("weather_forcast", {"place": "Oslo"})
 
 
+async def test_each_client_has_a_connection_from_its_first_need_to_its_end() -> None:
+    for spoken in ERAS:
+        remote = alone(OLD)
+        server = above(OLD, remote)
+        with case(spoken):
+            async with in_memory(pkg.load(spoken).Client(), server) as one:
+                assert remote.sessions == ()
+                for _ in range(2):
+                    await text_of(one, "weather_touch")
+                    assert len(remote.sessions) == 1
+                async with in_memory(pkg.load(spoken).Client(), server) as other:
+                    await text_of(other, "weather_touch")
+                    assert len(remote.sessions) == 2
+                await wait_for_connections(remote, 1)
+            await wait_for_connections(remote, 0)
+
+
 async def test_a_remote_server_is_reached_over_any_wire(tmp_path: Path) -> None:
     path = tmp_path / "weather.py"
     for of_remote, own, spoken in ((OLD, STATELESS, OLD), (STATELESS, OLD, STATELESS)):
