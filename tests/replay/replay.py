@@ -8,7 +8,6 @@
                the output (without the file, none)
     tree       the paths that it has added or removed, of the runtime and of the models only the
                folder (without the file, none)
-    expected/  files whose contents must be these (optional)
 
 A case is added by making a folder with `args` and running this module, with `tests` on the path,
 which records what happens now; read the difference before committing it:
@@ -100,16 +99,12 @@ def load_record(case: Path) -> Happened:
 def record(case: Path) -> None:
     """Write down what a case does now."""
     with TemporaryDirectory() as folder:
-        where = Path(folder)
-        happened = play(case, where)
-        for field in fields(Happened):
-            text: str = getattr(happened, field.name)
-            (case / field.name).unlink(missing_ok=True)
-            if text != field.default:
-                (case / field.name).write_text(text)
-        for path in (case / "expected").rglob("*"):
-            if path.is_file():
-                shutil.copy(where / path.relative_to(case / "expected"), path)
+        happened = play(case, Path(folder))
+    for field in fields(Happened):
+        text: str = getattr(happened, field.name)
+        (case / field.name).unlink(missing_ok=True)
+        if text != field.default:
+            (case / field.name).write_text(text)
 
 
 if __name__ == "__main__":
