@@ -57,7 +57,7 @@ async def test_only_its_own_names_reach_a_server(stack: str) -> None:
 
 @pytest.mark.shows("S3-10")
 @on_each_stack
-async def test_only_pages_at_its_own_names_may_call_a_server(stack: str) -> None:
+async def test_RJ01_only_pages_at_its_own_names_may_call_a_server(stack: str) -> None:
     async with serve_under_attack(stack) as site:
         mine = await site.session()
         # Twice: what was found of an origin is kept in mind.
