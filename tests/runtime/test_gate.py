@@ -124,13 +124,14 @@ class TestCheck:
         assert missing(spec, "server", WITH_TOOLS, client(sampling={"tools": {}})) is None
 
     def test_modes_of_elicitation(self) -> None:
-        for declared, params, expected in (
+        rows: tuple[tuple[Json, object, str | None], ...] = (
             (None, FORM, "client.elicitation"),
             ({}, FORM, None),
             ({}, URL, "client.elicitation.url"),
             ({"url": {}}, URL, None),
             ({"url": {}}, FORM, "client.elicitation.form"),
-        ):
+        )
+        for declared, params, expected in rows:
             with case((declared, expected)):
                 found = missing(methods.ELICIT, "server", params, client(elicitation=declared))
                 assert found == expected

@@ -158,6 +158,15 @@ async def test_questions_of_a_task_come_while_its_result_is_awaited_and_say_whos
         assert [*map(text_in, ended)] == ["False False"] * 2
 
 
+async def test_any_tool_may_be_called_as_a_task_where_the_server_decides() -> None:
+    tool = {"name": "x", "inputSchema": {"type": "object"}}
+    listed = {"resultType": "complete", "tools": [tool], "ttlMs": 0, "cacheScope": "private"}
+    async with between(ScriptedServer(STATELESS, tools_list=[listed])) as hand:
+        await shake(hand)
+        told = (await hand.ask("tools/list"))["result"]
+    assert told["tools"] == [{**tool, "execution": {"taskSupport": "optional"}}]
+
+
 async def test_a_cancelled_task_stays_so_for_a_client_of_2025_11_25() -> None:
     done = task_details("t", "completed", resultType="complete", result=text("done"))
     served = ScriptedServer(

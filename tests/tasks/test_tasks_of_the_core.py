@@ -60,6 +60,17 @@ async def test_a_tool_that_has_to_be_a_task_is_called_as_one() -> None:
     assert server.methods() == ["tools/list", "tools/call", "tasks/result"]
 
 
+async def test_a_user_says_for_how_long_to_keep_a_task() -> None:
+    server = play_server()
+    async with calling(set_clock(Before(), Clock()), server) as client:
+        await client.list_tools()
+        await client.start_task("slow", ttl=60)
+        created = await client.call_as_task("slow", task=m.TaskMetadata(ttl=1234))
+        assert isinstance(created, m.CreateTaskResult)
+    asked = [call["task"] for call in server.params("tools/call")]
+    assert asked == [{"ttl": 60_000}, {"ttl": 1234}]
+
+
 @pytest.mark.shows("TC-04")
 async def test_a_tool_that_is_not_known_is_looked_up_once_it_is_refused() -> None:
     server = play_server(tools_call=[NO_PLAIN_CALL, CREATED])
