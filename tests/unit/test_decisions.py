@@ -18,7 +18,7 @@ from mcp_protogen.instep.schemas import check, write
 from mcp_protogen.instep.update.adoption import Origin, add
 from mcp_protogen.instep.update.undecided import SchemaFolder, find_open_decisions
 from mcp_protogen.pipeline.derive.revision import derive_revision
-from mcp_protogen.pipeline.inputs import sources
+from mcp_protogen.pipeline.inputs import facts, sources
 from mcp_protogen.pipeline.inputs.pins import load_pins, read_snapshot
 from mcp_protogen.pipeline.inputs.todo import CHOICES, TODO, todos
 from mcp_protogen.pipeline.inputs.translations import translation_of
@@ -139,6 +139,12 @@ def test_facts_that_contradict_schema_are_drafted(draft_of_known: Path, tmp_path
 
     assert about_facts(bare(tmp_path)) > 80
     assert about_facts(draft_of_known) == 0
+
+
+def test_questions_in_results_are_drafted_without_errors(draft_of_known: Path) -> None:
+    methods = facts.load(draft_of_known, KNOWN).document["methods"].values()
+    embedded = [method for method in methods if method["kind"] == "embedded"]
+    assert embedded and not any("errors" in method for method in embedded)
 
 
 def test_methods_that_are_gone_are_said_to_be_where_they_were_brought(
