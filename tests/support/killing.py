@@ -124,7 +124,11 @@ def record_syncs(folder: Path, patch: pytest.MonkeyPatch) -> list[set[str]]:
         return move_then
 
     patch.setattr(os, "open", open_named)
-    patch.setattr(os, "fsync", lambda handle: synced[-1].add(names[handle]))
+
+    def sync(handle: int) -> None:
+        synced[-1].add(names[handle])
+
+    patch.setattr(os, "fsync", sync)
     for name in ("rename", "replace"):
         patch.setattr(os, name, moving(getattr(os, name)))
     return synced
