@@ -61,7 +61,7 @@ golden: $(READY) ## Rewrite generated/ from schema/ and templates/
 	$(BIN)/mcp-gen $(GOLDEN) --force
 
 conformance: $(READY) ## Run the official suite, and write docs/conformance.md
-	PYTHONPATH=tests:docs $(BIN)/python -m support.conformance.suite --write docs/conformance.md --record
+	PYTHONPATH=.github:tests:docs $(BIN)/python -m support.conformance.suite
 
 records: $(READY) ## Compare all types with the schemas, talk to all peers, and record the results
 	PYTHONPATH=tests $(BIN)/python -m support.report.recording

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support import failures, memo, missing, scheduling, tables
-from support.coroutines import run
+from support.coroutines import SkippingLoop, run
+from support.folders import alone
 from support.http import behind
+from support.patience import PATIENCE
 from support.quick import limits
 from support.running import Ran, Run
 
@@ -95,8 +97,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 # Before xdist, which writes the groups into the names of tests.
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None, None, None]:
     scheduling.set_apart(items)
     left_out = (
         tables.omitted_tests(items)
@@ -111,10 +115,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left_out)
         away = {item.nodeid for item in left_out}
         items[:] = [item for item in items if item.nodeid not in away]
-    # All workers have one order, in which none has much left at the end of a run. A run that may be
-    # too short for all of them has the order of its arguments.
+    # A run that may be too short for all of them has the order of its arguments.
     if config.getoption("--until") is None:
-        items.sort(key=lambda item: (item.get_closest_marker("long") is None, item.path))
+        scheduling.put_in_order(items)
+    # Hypothesis reads the constants of all our modules, and keeps them for the other workers.
+    with alone(Path(os.environ["MADE_ONCE"], "constants")):
+        return (yield)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -124,12 +130,12 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     if not iscoroutinefunction(test):
         return None
     loop = None
-    if pyfuncitem.get_closest_marker("skips_time"):
-        from support.sharing.simulated import SkippingLoop
-
+    within = PATIENCE
+    if marker := pyfuncitem.get_closest_marker("skips_time"):
         loop = SkippingLoop
+        within = marker.kwargs.get("within", PATIENCE)
     given = {name: pyfuncitem.funcargs[name] for name in signature(test).parameters}
-    run(test(**given), loop=loop)
+    run(test(**given), within, loop)
     return True
 
 

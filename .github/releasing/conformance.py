@@ -17,16 +17,23 @@ def page(record: bytes, version: str) -> str:
             f"Found on {document['date']} by `{suite}` {suite_version}, over HTTP, for a server of",
             "one class and a client. `make conformance` repeats the run, in a checkout of the tag.",
             "",
-            "| what | speaks | tested for | scenarios | checks passed | impossible |",
-            "|---|---|---|---:|---:|---:|",
-            *map(_row, legs),
-            "",
-            *_impossible(legs),
+            table(legs),
         ]
     )
 
 
-def _row(leg: Mapping[str, Any]) -> str:
+def table(legs: Sequence[Mapping[str, Any]]) -> str:
+    """Return the findings as Markdown, and why some scenarios cannot be passed."""
+    lines = [
+        "| what | speaks | tested for | scenarios | checks passed | impossible |",
+        "|---|---|---|---:|---:|---:|",
+        *map(row, legs),
+        *_impossible(legs),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def row(leg: Mapping[str, Any]) -> str:
     what = leg["side"] if leg["topic"] is None else f"{leg['side']}, {leg['topic']}"
     speaks = leg["speaks"] or ("its era" if leg["side"] == "client" else "all")
     scenarios = f"{leg['passed']} of {leg['possible']}"
@@ -41,7 +48,6 @@ def _impossible(legs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         for scenario, why in leg["impossible"].items():
             by_reason.setdefault(why, set()).add(scenario)
     if by_reason:
-        yield from ("Impossible:", "")
+        yield from ("", "Impossible:", "")
     for why, scenarios in by_reason.items():
         yield f"- {why}: {', '.join(f'`{scenario}`' for scenario in sorted(scenarios))}"
-    yield ""

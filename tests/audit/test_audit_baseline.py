@@ -17,6 +17,7 @@ from mcp_protogen.pipeline.reports.baseline import (
     write_baseline,
 )
 from mcp_protogen.pipeline.reports.change import ReportedChange
+from support import tables
 
 KEY = ("field-type", "Root.uri")
 
@@ -74,19 +75,26 @@ def test_a_name_for_a_cause_is_what_it_is_known_by(tmp_path: Path) -> None:
 
 def test_a_baseline_that_cannot_be_used_says_what_to_do(tmp_path: Path) -> None:
     file = tmp_path / "known.json"
-    known: dict[str, Any] = {"format": 1, "revision": "2025-06-18", "findings": []}
-    rows: list[tuple[dict[str, Any] | None, str]] = [
-        (None, "write one with --write-baseline"),
-        ({"format": 2}, "move it away"),
-        (known, "one file for each revision"),
-        ({**known, "revision": "2025-11-25", "findings": [{"code": "x"}]}, "move it away"),
+    usual: dict[str, Any] = {"format": 1, "revision": "2025-11-25", "findings": []}
+    known = {"code": "x", "item": "y"}
+    rows: list[tuple[Any, str, str, str]] = [
+        (None, "No such file", "write one with --write-baseline", ""),
+        ([], "not a baseline", "move it away", ""),
+        ({**usual, "format": 2}, "not a baseline", "move it away", ""),
+        ({**usual, "revision": "2025-06-18"}, "of 2025-06-18", "one file for each revision", ""),
+        ({**usual, "findings": {}}, "not a list", "move it away", "/findings"),
+        ({**usual, "findings": [{"code": "x"}]}, "a code and an item", "move", "/findings/0"),
+        ({**usual, "findings": [{**known, "count": True}]}, "may only", "move", "/findings/0"),
+        ({**usual, "findings": [known, known]}, "one with a count", "move", "/findings/1"),
     ]
-    for content, hint in rows:
+    for content, message, hint, pointer in rows:
         if content is not None:
             file.write_text(json.dumps(content))
-        with pytest.raises(ProblemError) as caught:
+        with tables.case(content), pytest.raises(ProblemError) as caught:
             read_baseline(file, "2025-11-25")
-        assert hint in caught.value.problems[0].hint
+        (problem,) = caught.value.problems
+        assert (problem.code, problem.pointer) == ("bad-baseline", pointer)
+        assert message in problem.message and hint in problem.hint
     with pytest.raises(ProblemError) as caught:
         write_baseline(tmp_path, "2025-11-25", ())
     assert caught.value.problems[0].hint == "name a file that can be read"

@@ -1,6 +1,7 @@
 """Each kind of difference between an SDK and the schema, on SDKs of a few lines."""
 
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 from mcp_protogen.instep.audit.expected import load_expected
@@ -12,272 +13,116 @@ from support.tables import case
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")
 
-# The class, the item, and its findings.
-CASES: dict[str, tuple[str, str, set[str]]] = {
-    "as in the schema": (
-        """
-        class Root(BaseModel):
-            model_config = ConfigDict(extra="allow")
-            uri: str
-            name: str | None = None
-            meta: dict[str, Any] | None = Field(None, alias="_meta")
-        """,
-        "Root",
-        set(),
+META = 'meta: dict[str, Any] | None = Field(None, alias="_meta")'
+OPEN = 'model_config = ConfigDict(extra="allow")'
+NAME = "name: str | None = None"
+HAS_MORE = "hasMore: bool | None = None"
+ERROR = (OPEN, 'jsonrpc: Literal["2.0"]', "error: Problem", "id: int | str | None = None")
+TASK = ("taskId: str", "status: str", "createdAt: str", "lastUpdatedAt: str")
+
+
+def model(name: str, *members: str) -> str:
+    """Return the source of a model."""
+    return f"\nclass {name}(BaseModel):\n" + "".join(f"    {member}\n" for member in members)
+
+
+def problem_with(code: str) -> str:
+    """Return an error whose code has a type."""
+    own = (f"code: {code}", "message: str", "data: Any = None")
+    return model("Problem", *own) + model("URLElicitationRequiredError", *ERROR)
+
+
+# The members of `Root`, and the findings.
+ROOTS: dict[str, tuple[tuple[str, ...], str]] = {
+    "a member is missing and kept": ((OPEN, "uri: str", META), "field-missing"),
+    "a member is missing and dropped": (("uri: str", META), "field-lost"),
+    "a required member is missing": ((NAME, META), "field-missing-required"),
+    "a member more": (("uri: str", NAME, META, "colour: str | None = None"), "field-extra"),
+    "a required member more": (("uri: str", NAME, META, "colour: str"), "field-extra-required"),
+    "an optional member is required": (("uri: str", "name: str", META), "field-required"),
+    "a required member is optional": (('uri: str = "file:///"', NAME, META), "field-optional"),
+    "a required member may be null": (("uri: str | None", NAME, META), "field-nullable"),
+    "another type": (("uri: int", "name: list[str] | None = None", META), "field-type"),
+}
+# The constant of `TextContent`, and the findings.
+CONSTANTS: dict[str, tuple[str, set[str]]] = {
+    "a constant that is filled in": ('Literal["text"] = "text"', {"field-untyped"}),
+    "a constant that is optional and not filled in": (
+        'Literal["text"] | None = None',
+        {"field-optional", "field-untyped"},
     ),
+    "another constant": ('Literal["txt"]', {"constant-wrong", "field-untyped"}),
+}
+# The source, the item, and its findings.
+CASES: dict[str, tuple[str, str, set[str]]] = {
+    "as in the schema": (model("Root", OPEN, "uri: str", NAME, META), "Root", set()),
     "looser than the schema": (
-        """
-        class Root(BaseModel):
-            model_config = ConfigDict(extra="allow")
-            uri: Any
-            name: Any = None
-            meta: Any = Field(None, alias="_meta")
-        """,
-        "Root",
-        set(),
+        model(
+            "Root", OPEN, "uri: Any", "name: Any = None", 'meta: Any = Field(None, alias="_meta")'
+        ),
+        *("Root", set()),
     ),
     "a JSON Schema has a class of its own, in a type that stands in one place": (
-        """
-        class InputSchema(BaseModel):
-            model_config = ConfigDict(extra="allow")
-            type: Literal["object"]
-
-        class Tool(BaseModel):
-            model_config = ConfigDict(extra="allow")
-            name: str
-            inputSchema: dict[str, Any]
-
-        class ListedTool(BaseModel):
-            model_config = ConfigDict(extra="allow")
-            name: str
-            inputSchema: InputSchema
-
-        class ListToolsResult(BaseModel):
-            model_config = ConfigDict(extra="allow")
-            tools: list[ListedTool]
-        """,
-        "ListToolsResult.tools[].inputSchema",
-        set(),
+        model("InputSchema", OPEN, 'type: Literal["object"]')
+        + model("Tool", OPEN, "name: str", "inputSchema: dict[str, Any]")
+        + model("ListedTool", OPEN, "name: str", "inputSchema: InputSchema")
+        + model("ListToolsResult", OPEN, "tools: list[ListedTool]"),
+        *("ListToolsResult.tools[].inputSchema", set()),
     ),
     "the definition of one error has another code": (
-        """
-        class Problem(BaseModel):
-            code: Literal[-32043]
-            message: str
-            data: Any = None
-
-        class URLElicitationRequiredError(BaseModel):
-            model_config = ConfigDict(extra="allow")
-            jsonrpc: Literal["2.0"]
-            error: Problem
-            id: int | str | None = None
-        """,
-        "URLElicitationRequiredError",
-        {"field-type"},
+        problem_with("Literal[-32043]"),
+        *("URLElicitationRequiredError", {"field-type"}),
     ),
     "any number is taken where the schema has one code": (
-        """
-        class Problem(BaseModel):
-            code: int
-            message: str
-            data: Any = None
-
-        class URLElicitationRequiredError(BaseModel):
-            model_config = ConfigDict(extra="allow")
-            jsonrpc: Literal["2.0"]
-            error: Problem
-            id: int | str | None = None
-        """,
-        "URLElicitationRequiredError",
-        {"field-optional", "field-untyped"},
-    ),
-    "a member is missing and kept": (
-        """
-        class Root(BaseModel):
-            model_config = ConfigDict(extra="allow")
-            uri: str
-            meta: dict[str, Any] | None = Field(None, alias="_meta")
-        """,
-        "Root",
-        {"field-missing"},
-    ),
-    "a member is missing and dropped": (
-        """
-        class Root(BaseModel):
-            uri: str
-            meta: dict[str, Any] | None = Field(None, alias="_meta")
-        """,
-        "Root",
-        {"field-lost"},
-    ),
-    "a required member is missing": (
-        """
-        class Root(BaseModel):
-            name: str | None = None
-            meta: dict[str, Any] | None = Field(None, alias="_meta")
-        """,
-        "Root",
-        {"field-missing-required"},
-    ),
-    "a member more": (
-        """
-        class Root(BaseModel):
-            uri: str
-            name: str | None = None
-            meta: dict[str, Any] | None = Field(None, alias="_meta")
-            colour: str | None = None
-        """,
-        "Root",
-        {"field-extra"},
-    ),
-    "a required member more": (
-        """
-        class Root(BaseModel):
-            uri: str
-            name: str | None = None
-            meta: dict[str, Any] | None = Field(None, alias="_meta")
-            colour: str
-        """,
-        "Root",
-        {"field-extra-required"},
-    ),
-    "an optional member is required": (
-        """
-        class Root(BaseModel):
-            uri: str
-            name: str
-            meta: dict[str, Any] | None = Field(None, alias="_meta")
-        """,
-        "Root",
-        {"field-required"},
-    ),
-    "a required member is optional": (
-        """
-        class Root(BaseModel):
-            uri: str = "file:///"
-            name: str | None = None
-            meta: dict[str, Any] | None = Field(None, alias="_meta")
-        """,
-        "Root",
-        {"field-optional"},
-    ),
-    "a required member may be null": (
-        """
-        class Root(BaseModel):
-            uri: str | None
-            name: str | None = None
-            meta: dict[str, Any] | None = Field(None, alias="_meta")
-        """,
-        "Root",
-        {"field-nullable"},
+        problem_with("int"),
+        *("URLElicitationRequiredError", {"field-optional", "field-untyped"}),
     ),
     "null is refused where it means something": (
-        """
-        class Task(BaseModel):
-            taskId: str
-            status: str
-            createdAt: str
-            lastUpdatedAt: str
-            ttl: int
-            statusMessage: str | None = None
-            pollInterval: int | None = None
-        """,
-        "Task",
-        {"field-not-nullable"},
-    ),
-    "another type": (
-        """
-        class Root(BaseModel):
-            uri: int
-            name: list[str] | None = None
-            meta: dict[str, Any] | None = Field(None, alias="_meta")
-        """,
-        "Root",
-        {"field-type"},
-    ),
-    "a constant that is filled in": (
-        """
-        class TextContent(BaseModel):
-            type: Literal["text"] = "text"
-            text: str
-            annotations: dict[str, Any] | None = None
-            meta: dict[str, Any] | None = Field(None, alias="_meta")
-        """,
-        "TextContent",
-        {"field-untyped"},
-    ),
-    "a constant that is optional and not filled in": (
-        """
-        class TextContent(BaseModel):
-            type: Literal["text"] | None = None
-            text: str
-            annotations: dict[str, Any] | None = None
-            meta: dict[str, Any] | None = Field(None, alias="_meta")
-        """,
-        "TextContent",
-        {"field-optional", "field-untyped"},
-    ),
-    "another constant": (
-        """
-        class TextContent(BaseModel):
-            type: Literal["txt"]
-            text: str
-            annotations: Any = None
-            meta: dict[str, Any] | None = Field(None, alias="_meta")
-        """,
-        "TextContent",
-        {"constant-wrong", "field-untyped"},
+        model(
+            *("Task", *TASK, "ttl: int"),
+            *("statusMessage: str | None = None", "pollInterval: int | None = None"),
+        ),
+        *("Task", {"field-not-nullable"}),
     ),
     "a value too few and one too many": (
-        """
-        Role = Literal["user", "robot"]
-        """,
-        "Role",
-        {"enum-member-missing", "enum-member-extra"},
+        '\nRole = Literal["user", "robot"]\n',
+        *("Role", {"enum-member-missing", "enum-member-extra"}),
     ),
     "an alternative too few and one too many": (
-        """
-        class CancelledNotificationParams(BaseModel):
-            requestId: str | list[str] | None = None
-            reason: str | None = None
-            meta: dict[str, Any] | None = Field(None, alias="_meta")
-        """,
-        "CancelledNotificationParams",
-        {"union-arm-missing", "union-arm-extra"},
+        model(
+            "CancelledNotificationParams",
+            *("requestId: str | list[str] | None = None", "reason: str | None = None", META),
+        ),
+        *("CancelledNotificationParams", {"union-arm-missing", "union-arm-extra"}),
     ),
     "an integer where there may be a fraction": (
-        """
-        class ModelPreferences(BaseModel):
-            hints: list[Any] | None = None
-            costPriority: int | None = None
-            speedPriority: float | None = None
-            intelligencePriority: float | None = None
-        """,
-        "ModelPreferences",
-        {"field-type", "field-untyped"},
+        model(
+            *("ModelPreferences", "hints: list[Any] | None = None"),
+            *("costPriority: int | None = None", "speedPriority: float | None = None"),
+            "intelligencePriority: float | None = None",
+        ),
+        *("ModelPreferences", {"field-type", "field-untyped"}),
     ),
     "inside lists": (
-        """
-        class CompleteResult(BaseModel):
-            class Completion(BaseModel):
-                values: list[int]
-                total: int | None = None
-                hasMore: bool | None = None
-
-            completion: Completion
-            meta: dict[str, Any] | None = Field(None, alias="_meta")
-        """,
-        "CompleteResult",
-        {"field-type"},
+        model("Completion", "values: list[int]", "total: int | None = None", HAS_MORE)
+        + model("CompleteResult", "completion: Completion", META),
+        *("CompleteResult", {"field-type"}),
     ),
+    **{name: (model("Root", *own), "Root", {code}) for name, (own, code) in ROOTS.items()},
+    **{
+        name: (
+            model("TextContent", f"type: {own}", "text: str", "annotations: Any = None", META),
+            *("TextContent", codes),
+        )
+        for name, (own, codes) in CONSTANTS.items()
+    },
 }
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_difference_is_found_and_nothing_else_is(case: str, tmp_path: Path) -> None:
     body, item, codes = CASES[case]
-    indented = body.replace("\n    ", "\n")
-    assert codes_about(run_audit(tmp_path, PYDANTIC + indented), item) == codes
+    assert codes_about(run_audit(tmp_path, dedent(PYDANTIC) + body), item) == codes
 
 
 def test_a_finding_names_the_place_on_both_sides(tmp_path: Path) -> None:

@@ -20,7 +20,6 @@ from support.sessions.talking import hello, pkg, request, tools
 from support.tables import case
 
 OTHER = PrivateKey.generate()
-EVIL = "https://evil.example/keys"
 
 
 def ours(called: list[str]) -> Any:

@@ -15,8 +15,8 @@ from mcp_protogen.runtime.features.auth.server.keys import StaticKeys, keys_of, 
 from mcp_protogen.runtime.features.auth.steps import Fetched
 from mcp_protogen.runtime.http.server.authentication import ProofRequest, TokenRefused
 from support import tables
-from support.auth.fuzzing import bent, bent_documents
 from support.auth.issuing import ISSUER, KEY, RESOURCE, Clock, Issuer, forge_token, proof
+from support.fuzzing import bent, bent_documents
 from support.tables import case
 
 CLOCK = Clock()

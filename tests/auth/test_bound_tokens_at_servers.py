@@ -3,8 +3,6 @@
 from typing import Any
 
 import pytest
-from mcp_revisions.v2025_11_25 import Session
-from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.auth.guarding import (
     BOUND,
     METADATA,
@@ -15,7 +13,7 @@ from support.auth.guarding import (
     read_challenges,
 )
 from support.http.exchanges import exchange_of
-from support.http.serving import post_request, serving
+from support.http.serving import echo, post_request, serving
 from support.revisions import STATELESS
 from support.sessions.talking import hello, pkg, tools
 from support.tables import case
@@ -45,17 +43,9 @@ class Proving:
             raise pkg.TokenRefused("invalid_dpop_proof", "One proof is needed")
 
 
-async def echo(session: Session, params: CallToolRequestParams) -> str:
-    return str(params.name)
-
-
 def site_of(proofs: Proving, **chosen: Any) -> Any:
     guard = authentication(**{"resource": RESOURCE, "proofs": proofs, **chosen})
     return serving(tools(STATELESS, echo), pkg.REVISIONS, authentication=guard, old_sse=True)
-
-
-def error_params(error: str, text: str) -> str:
-    return f'error="{error}", error_description="{text}", '
 
 
 @pytest.mark.shows("DP-04")

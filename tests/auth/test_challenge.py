@@ -15,11 +15,6 @@ VALUES = st.from_regex(r"[ !#-\[\]-~]{0,20}", fullmatch=True)
 Found: TypeAlias = list[tuple[str, dict[str, str]]]
 """Schemes, each with its parameters."""
 
-PIECES = (
-    *('"', '""', "\\", '\\"', "=", "==", ",", ", ", " ", "  ", "\t", "\n", "\r\n", "\0", "é", "a"),
-    *("Bearer ", "bearer,", 'scope="', "scope=", 'x="y"', "x = y", ";", ", ,", "%", "/", "\x7f"),
-)
-
 
 @pytest.mark.shows("PR-06")
 def test_all_challenges_are_read_with_their_parameters() -> None:

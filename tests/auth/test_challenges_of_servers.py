@@ -22,17 +22,13 @@ from support.auth.guarding import (
     read_challenges,
     telling,
 )
-from support.http.serving import calling, run_app, serving
+from support.http.serving import calling, echo, run_app, serving
 from support.revisions import OLD, REVISIONS, STATELESS
 from support.sessions.talking import hello, pkg, tools
 from support.tables import case
 
 STREAMABLE = REVISIONS[1:]
 HELD = f'resource_metadata="{METADATA}"'
-
-
-async def echo(session: Session, params: CallToolRequestParams) -> str:
-    return str(params.name)
 
 
 def ours() -> Any:
@@ -139,6 +135,11 @@ async def test_a_verifier_says_by_a_code_why_it_refuses_a_token() -> None:
             refused = await answers(judging(pkg.TokenRefused(code, "Not for us")), bearing(READING))
             assert refused.status_code == status
             assert read_challenges(refused) == ["Bearer " + error_params(code, "Not for us", HELD)]
+
+
+async def test_a_verifier_that_fails_lets_nobody_in() -> None:
+    failed = await answers(judging(RuntimeError("the token is secret")), bearing(READING))
+    assert (failed.status_code, "secret" in failed.text) == (500, False)
 
 
 async def test_quoted_token_text_cannot_break_header_or_log(

@@ -111,12 +111,13 @@ async def test_a_url_that_is_not_of_https_or_not_of_a_public_host_is_refused() -
             assert "secret" not in await refusal_reason(url)
 
 
-def test_ports_of_urls_end_at_65535() -> None:
+def test_urls_have_a_host_a_port_up_to_65535_and_no_user_name() -> None:
     for port in (1, 443, 65_535):
         with case(port):
             assert FetchPolicy().zone(httpx2.URL(f"https://{HOST}:{port}/")) == "public"
-    with pytest.raises(UnsafeUrl, match="valid port"):
-        FetchPolicy().zone(httpx2.URL(f"https://{HOST}:65536/"))
+    for url in (f"https://{HOST}:65536/", f"https://user@{HOST}/", "https:///x"):
+        with case(url), pytest.raises(UnsafeUrl, match="a valid port and no user name"):
+            FetchPolicy().zone(httpx2.URL(url))
 
 
 @pytest.mark.shows("SF-02")
@@ -174,16 +175,18 @@ async def test_the_checked_address_is_connected_to_under_the_name_of_the_url(
 
 @pytest.mark.shows("SF-03")
 async def test_each_redirect_of_a_get_is_checked() -> None:
+    policy = FetchPolicy(trusted_hosts=frozenset({"inner.example"}))
     for location, reason in {
         "http://auth.example/": "must be an https URL",
         "https://10.0.0.1/": "not public",
         "https://auth.example/": "address of auth.example is not",
         "file:///etc/passwd": "must have a host",
+        "http://inner.example/": "redirects to a host that is not public",
     }.items():
         site = Site(302, location=location)
         with case(location):
             async with run_app(site, lifespan="off") as port:
-                fetch = Fetcher(resolve=at("127.0.0.1"))
+                fetch = Fetcher(policy, resolve=at("127.0.0.1"))
                 kinds = (UnsafeUrl, Unreachable)
                 with pytest.raises(kinds, match=reason):
                     await fetch(Fetch(url=f"http://127.0.0.1:{port}/"))

@@ -15,8 +15,6 @@ from support.auth.issuing import ISSUER, KEY, RESOURCE, Issuer, forge_token
 from support.auth.pem import pem_of
 from support.tables import case
 
-OTHER = PrivateKey.generate()
-
 
 def verifier(issuer: Issuer, **options: Any) -> JwtVerifier:
     given: dict[str, Any] = {

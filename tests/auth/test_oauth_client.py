@@ -10,25 +10,17 @@ from typing import Any
 import httpx2
 import pytest
 from mcp_protogen.runtime.http.client.authorization import Exchange
-from support.auth.behaviour import Behaviour
+from support.auth.authorization_server import Behaviour
 from support.auth.browsing import User
-from support.auth.guarded_server import GuardedServer, echo, serve_guarded
-from support.http.serving import serving
+from support.auth.guarded_server import GuardedServer, serve_guarded
+from support.auth.issuing import Clock
+from support.auth.messages import redirect_to
+from support.http.serving import echo, serving
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import client, content_of, pkg, tools
 from support.tables import case
 
 ERAS = (OLD, STATELESS)
-
-
-class Clock:
-    """A clock that is set by hand, in seconds of the epoch."""
-
-    def __init__(self) -> None:
-        self.now = 1_800_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def oauth_of(user: User, **settings: Any) -> Any:
@@ -111,10 +103,7 @@ async def test_requests_at_the_same_time_wait_for_one_login() -> None:
                 assert await asyncio.gather(*calls) == [f"call {n}" for n in range(5)]
                 async with connect(guard, revision, oauth) as ours:
                     await tool_text(ours, revision)
-                    guard.server.tokens.revoked.update(
-                        request.headers["authorization"].split()[1]
-                        for request in guard.resource.accepted
-                    )
+                    guard.server.tokens.clear()
                     calls = [tool_text(ours, revision, f"call {n}") for n in range(5)]
                     assert await asyncio.gather(*calls) == [f"call {n}" for n in range(5)]
             assert len(user.pages) == 1
@@ -162,15 +151,14 @@ async def test_a_token_is_used_until_shortly_before_it_expires_and_then_refreshe
 
 @pytest.mark.shows("RF-04")
 async def test_without_a_refresh_token_the_user_logs_in_again() -> None:
-    for refresh in ("never", "rotating"):
-        with case(refresh):
+    for refreshes in (False, True):
+        with case(refreshes):
             user, clock = User(), Clock()
-            behaviour = Behaviour(refresh="never" if refresh == "never" else "rotating")
-            setup = {"clock": clock, "behaviour": behaviour}
+            setup = {"clock": clock, "behaviour": Behaviour(refreshes=refreshes)}
             async with serve_guarded(STATELESS, setup) as guard:
                 oauth = oauth_of(user, clock=clock)
                 await call_once(guard, STATELESS, oauth)
-                guard.server.tokens.refresh_tokens.clear()
+                guard.server.refresh_tokens.clear()
                 clock.now += 301
                 await call_once(guard, STATELESS, oauth)
             assert len(user.pages) == 2
@@ -263,24 +251,6 @@ async def test_tokens_that_cannot_be_stored_are_used_all_the_same(
     assert (len(user.pages), count_requests(guard, "token"), count_refused(guard)) == (1, 3, 1)
 
 
-@pytest.mark.shows("DP-01", "DP-02")
-async def test_tokens_can_be_bound_to_a_key() -> None:
-    for revision in ERAS:
-        with case(revision):
-            user = User()
-            async with serve_guarded(
-                revision, {"behaviour": Behaviour(dpop_required=True)}
-            ) as guard:
-                oauth = oauth_of(user, dpop=pkg.DPoP())
-                async with connect(guard, revision, oauth) as ours:
-                    for _ in range(3):
-                        await tool_text(ours, revision)
-            accepted = guard.resource.accepted
-            assert all(request.headers["authorization"].startswith("DPoP ") for request in accepted)
-            proofs = {request.headers["dpop"] for request in accepted}
-            assert len(proofs) == len(accepted)
-
-
 async def test_the_servers_of_a_configuration_are_authorized_unless_they_have_a_header() -> None:
     user = User()
     async with serve_guarded(STATELESS) as guard:
@@ -301,9 +271,7 @@ async def test_the_servers_of_a_configuration_are_authorized_unless_they_have_a_
 async def test_a_request_is_repeated_with_the_nonce_that_its_server_asks_for() -> None:
     for revision in ERAS:
         with case(revision):
-            async with serve_guarded(
-                revision, {"behaviour": Behaviour(dpop_required=True)}
-            ) as guard:
+            async with serve_guarded(revision) as guard:
                 guard.server.proofs.nonce = "of-the-login"
                 oauth = oauth_of(User(), dpop=pkg.DPoP())
                 async with connect(guard, revision, oauth) as ours:
@@ -323,7 +291,7 @@ async def test_a_server_that_always_wants_another_nonce_is_given_up() -> None:
         fields = {"dpop-nonce": [nonce], "www-authenticate": ['DPoP error="use_dpop_nonce"']}
         return lambda name: fields[name]
 
-    async with serve_guarded(STATELESS, {"behaviour": Behaviour(dpop_required=True)}) as guard:
+    async with serve_guarded(STATELESS) as guard:
         oauth = oauth_of(User(), dpop=pkg.DPoP())
         await call_once(guard, STATELESS, oauth)
         authorizer = oauth.authorizer(guard.url)
@@ -359,6 +327,39 @@ async def test_a_token_is_not_sent_without_encryption() -> None:
         with case(url), pytest.raises(ValueError, match=r"HTTPS only.*trusted_hosts"):
             pkg.OAuth().authorizer(url)
     pkg.OAuth(fetch_policy=trusting).authorizer("http://mcp.internal/mcp")
+
+
+async def test_a_server_elsewhere_names_no_place_on_this_machine() -> None:
+    url, challenge = "https://mcp.example/mcp", 'Bearer resource_metadata="http://127.0.0.1:9/"'
+    refused = Exchange("POST", url, {}, 401, {"www-authenticate": [challenge]}.__getitem__)
+    with pytest.raises(pkg.UnsafeUrl, match="must be an https URL"):
+        await pkg.OAuth().authorizer(url).again([refused])
+
+
+@pytest.mark.shows("SF-01", "SF-02", "SF-03")
+async def test_neither_documents_nor_redirects_send_a_client_on_the_web_to_an_inner_service() -> (
+    None
+):
+    policy = pkg.FetchPolicy(loopback=False, trusted_hosts=frozenset({"127.0.0.1"}))
+    async with serve_guarded(STATELESS) as guard:
+        inner = guard.origin.replace("127.0.0.1", "localhost")
+        rows: list[tuple[dict[str, Any], dict[str, Any]]] = [
+            ({}, {"document": {"authorization_servers": [inner]}}),
+            ({}, {"document": {"authorization_servers": ["file:///etc/passwd"]}}),
+            ({"metadata": {"registration_endpoint": f"{inner}/secret"}}, {}),
+            ({"metadata": {"token_endpoint": f"{inner}/secret"}}, {}),
+            ({"instead": {"metadata": redirect_to(f"{inner}/secret")}}, {}),
+            ({"instead": {"register": redirect_to(f"{inner}/secret")}}, {}),
+            ({"instead": {"token": redirect_to(f"{inner}/secret")}}, {}),
+            ({}, {"challenge": {"resource_metadata": f"{inner}/secret"}}),
+        ]
+        for behaviour, resource in rows:
+            guard.server.behave(**{"metadata": {}, "instead": {}, **behaviour})
+            guard.resource.change(**{"document": {}, **resource})
+            with case((behaviour, resource)), pytest.raises(pkg.AuthorizationError):
+                await call_once(guard, STATELESS, oauth_of(User(), fetch_policy=policy))
+        shown = {request.headers["host"] for request in guard.requests}
+        assert shown == {guard.origin.removeprefix("http://")}
 
 
 async def test_other_programs_send_authorized_requests_with_httpx() -> None:
@@ -432,7 +433,7 @@ async def test_no_secret_is_logged_or_shown(caplog: pytest.LogCaptureFixture) ->
         await call_once(guard, OLD, oauth)
         clock.now += 290
         await call_once(guard, OLD, oauth)
-        guard.server.tokens.refresh_tokens.clear()
+        guard.server.refresh_tokens.clear()
         clock.now += 290
         await call_once(guard, OLD, oauth)
         authorizer = oauth.authorizer(guard.url)

@@ -5,21 +5,21 @@ from typing import Any
 import pytest
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
-from support.http.serving import serving, text_in
-from support.revisions import HANDSHAKE, OLD, STATELESS
+from support.auth.guarding import (
+    OTHER,
+    READING,
+    TOKENS,
+    WRITING,
+    allowing,
+    authentication,
+    bearing,
+    telling,
+)
+from support.http.serving import run_app, serving, text_in
+from support.revisions import ERAS, HANDSHAKE, OLD, STATELESS
 from support.sessions.talking import pkg, request, tools
 from support.tables import case
-
-READING, WRITING, OTHER = "r" * 16, "w" * 16, "o" * 16
-TOKENS = {
-    READING: pkg.Principal("ada", frozenset({"read"}), {"tenant": "one"}, 4e9),
-    WRITING: pkg.Principal("ada", frozenset({"read", "write"}), {"tenant": "two"}),
-    OTHER: pkg.Principal("ben", frozenset({"read", "write"})),
-}
-
-
-def bearing(token: str) -> dict[str, str]:
-    return {"authorization": f"Bearer {token}"}
+from support.toolkit.mounting import app
 
 
 async def tell(session: Session, params: CallToolRequestParams) -> str:
@@ -29,10 +29,6 @@ async def tell(session: Session, params: CallToolRequestParams) -> str:
 
 
 TOLD = {READING: "ada ['read'] one 4000000000.0", WRITING: "ada ['read', 'write'] two None"}
-
-
-def authentication() -> Any:
-    return pkg.Authentication(verify=pkg.static_tokens(TOKENS))
 
 
 @pytest.mark.parametrize("sessions", [True, False])
@@ -94,3 +90,32 @@ async def test_without_authentication_there_is_none() -> None:
         await site.modern("tools/call", name="x")
         await (await site.initialize()).call("x")
     assert seen == [None, None]
+
+
+@pytest.mark.shows("TK-05")
+async def test_a_server_that_is_mounted_gets_no_token_of_the_clients_above() -> None:
+    seen: list[Any] = []
+    for own in ERAS:
+        below = app(own, "below")
+
+        async def tell(session: Any) -> str:
+            request = session.http_request
+            seen.append((request.headers.get("authorization"), session.principal))
+            return "told"
+
+        tell.__annotations__["session"] = pkg.load(own).Session
+        below.add_tool(tell)
+        async with run_app(below.http()) as port:
+            above = app(OLD, "above")
+            above.mount("below", connect_to=f"http://127.0.0.1:{port}/mcp")
+            guard = telling(scopes={"read"})
+            async with serving(above, pkg.REVISIONS, authentication=guard) as site:
+                session = await site.initialize(OLD, allowing("read"))
+                fields = allowing("read")
+                for answer in (
+                    await session.call("below_tell"),
+                    await site.modern("tools/call", name="below_tell", headers=fields),
+                ):
+                    with case(own):
+                        assert text_in(answer) == "told"
+    assert seen == [(None, None)] * 4

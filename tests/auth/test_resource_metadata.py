@@ -4,12 +4,10 @@ import asyncio
 from typing import Any
 
 import pytest
-from mcp_revisions.v2025_11_25 import Session
-from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from starlette.applications import Starlette
 from starlette.routing import Mount
 from support.auth.guarding import RESOURCE, authentication
-from support.http.serving import JSON, app_of, calling, run_app, serving
+from support.http.serving import JSON, app_of, calling, echo, run_app, serving
 from support.revisions import OLD
 from support.sessions.talking import hello, pkg, tools
 from support.tables import case
@@ -21,10 +19,6 @@ ISSUER = "https://login.example.com"
 def resource(url: str, **more: Any) -> Any:
     given: dict[str, Any] = {"url": url, "authorization_servers": [ISSUER], **more}
     return pkg.ProtectedResource(**given)
-
-
-async def echo(session: Session, params: CallToolRequestParams) -> str:
-    return str(params.name)
 
 
 @pytest.mark.shows("PR-01", "PR-02")

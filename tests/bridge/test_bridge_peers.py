@@ -104,7 +104,13 @@ def test_a_client_over_http_reaches_the_reference_server_as_a_program(
     peers.run(script())
     said = [json.loads(line) for line in file.read_text().splitlines()[1:]]
     passed = [entry for entry in said if entry["side"] == "client"]
-    calls = [entry for entry in passed if entry["message"].get("method") == "tools/call"]
+    calls = [
+        entry
+        for entry in passed
+        if entry["message"].get("method") == "tools/call"
+        # The server asks for roots some time after the handshake, perhaps within a call.
+        and "inputResponses" not in entry["message"]["params"]
+    ]
     answers = [entry for entry in passed if "Echo: hi" in str(entry["message"].get("result"))]
     assert [entry["sender"] for entry in calls] == ["client"] * 3
     assert [entry["sender"] for entry in answers] == ["server"] * 3

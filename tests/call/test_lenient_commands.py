@@ -77,7 +77,10 @@ def test_list_for_programs_has_the_rest(mcp_gen: Run) -> None:
     ran = mcp_gen("list", SERVER_COMMAND, "--format", "json")
     listed = json.loads(ran.out)
     assert listed["tools"] == [{"name": "echo", "inputSchema": {"type": "object"}}]
-    assert listed["prompts"] == [{"name": "greet"}] and listed["resourceTemplates"] == []
+    assert (
+        listed["prompts"] == [{"name": "greet"}, {"name": "show"}]
+        and listed["resourceTemplates"] == []
+    )
     assert listed["server"] == {"name": "broken", "version": "unknown"}
 
 

@@ -89,43 +89,10 @@ def test_changes_left_out_still_fail(mcp_gen: Command, tmp_path: Path) -> None:
 # What is shown.
 
 
-def test_only_what_is_severe_enough_is_shown(mcp_gen: Command) -> None:
-    shown = changes(mcp_gen("diff", *PAIR, "--only", "breaking", "--format", "json"))
-    assert {change["worst"] for change in shown} == {"breaking"}
-    more = changes(mcp_gen("diff", *PAIR, "--only", "warning", "--format", "json"))
-    assert {change["worst"] for change in more} == {"breaking", "warning"}
-    assert [severe for severe in more if severe["worst"] == "breaking"] == shown
-
-
-def test_severities_are_those_for_the_reader(mcp_gen: Command) -> None:
-    ran = mcp_gen("diff", *PAIR, "--for", "server", "--only", "breaking", "--format", "json")
-    shown = changes(ran)
-    assert {change["severity"]["server"] for change in shown} == {"breaking"}
-    assert any(change["severity"]["client"] != "breaking" for change in shown)
-
-
-def test_changes_irrelevant_to_reader_are_left_out(mcp_gen: Command) -> None:
-    everything = changes(mcp_gen("diff", *PAIR, "--format", "json"))
-    for_clients = changes(mcp_gen("diff", *PAIR, "--for", "client", "--format", "json"))
-    assert "none" not in {change["severity"]["client"] for change in for_clients}
-    assert len(for_clients) < len(everything)
-
-
-def test_the_worst_comes_first(mcp_gen: Command) -> None:
-    ranks = {"breaking": 0, "warning": 1, "info": 2, "none": 3}
-    for reader in ("client", "server", "sdk", "gateway"):
-        ran = mcp_gen("diff", *PAIR, "--for", reader, "--format", "json")
-        found = [ranks[change["severity"][reader]] for change in changes(ran)]
-        assert found == sorted(found)
-
-
-@pytest.mark.parametrize("format", ["text", "json", "markdown", "github", "html"])
-def test_each_format_names_what_has_changed(mcp_gen: Command, tmp_path: Path, format: str) -> None:
-    (tmp_path / "draft.json").write_bytes(schema(size={"type": "integer"}))
-    ran = mcp_gen("diff", "2026-07-28", "draft.json", "--format", format)
-    assert ran.code == 0
-    assert "Tool.size" in ran.out
-    assert ran.out.endswith("\n")
+def test_severe_changes_for_the_reader_are_shown(mcp_gen: Command) -> None:
+    ran = mcp_gen("diff", *PAIR, "--for", "server", "--only", "warning", "--format", "json")
+    levels = [change["severity"]["server"] for change in changes(ran)]
+    assert {*levels} == {"breaking", "warning"} and levels == sorted(levels)
 
 
 def test_a_page_has_a_column_for_each_side_and_each_pinned_revision(

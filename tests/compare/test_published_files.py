@@ -59,70 +59,61 @@ def test_a_draft_that_nobody_has_written_on_is_the_newest_revision() -> None:
     assert {note.code for note in comparison.notes} == {"derived-facts", "inherited-patch"}
 
 
-KEYWORDS: list[tuple[Json, str]] = [
-    ({"pattern": "^a"}, "bound-tightened"),
-    ({"format": "uri"}, "field-format-changed"),
-    ({"minLength": 1}, "bound-tightened"),
-    ({"contentEncoding": "base64"}, "field-format-changed"),
-]
-
-
-@pytest.mark.parametrize(("keyword", "code"), KEYWORDS, ids=str)
-def test_no_keyword_is_lost_on_the_way(keyword: Json, code: str) -> None:
-    change = the_one(
-        compare_edited(lambda types: types["Tool"]["properties"]["name"].update(keyword))
-    )
-    name, value = next(iter(keyword.items()))
-    assert (change.code, change.item) == (code, "Tool.name")
-    assert change.after == f"{name} {json.dumps(value)}"
-    assert change.pointer == f"/$defs/Tool/properties/name/{name}"
-
-
+NAME = ("Tool", "properties", "name")
 LIST = ("ListToolsResult", "properties", "tools")
 TTL = ("ListToolsResult", "properties", "ttlMs")
 VALUES = ("CompleteResult", "properties", "completion", "properties", "values", "items")
 ONE_OF = [{"required": ["title"]}, {"required": ["description"]}]
+TITLE_NEEDS_ICONS = {"title": ["icons"]}
+# The place, what is changed there, and the code, the item and the text after it.
+KEYWORDS: list[tuple[tuple[str, ...], Json, str, str, str]] = [
+    (NAME, {"pattern": "^a"}, "bound-tightened", "Tool.name", 'pattern "^a"'),
+    (NAME, {"format": "uri"}, "field-format-changed", "Tool.name", 'format "uri"'),
+    (NAME, {"minLength": 1}, "bound-tightened", "Tool.name", "minLength 1"),
+    (
+        *(NAME, {"contentEncoding": "base64"}, "field-format-changed", "Tool.name"),
+        'contentEncoding "base64"',
+    ),
+    (
+        *(("Tool",), {"additionalProperties": False}, "bound-tightened", "Tool"),
+        "additionalProperties false",
+    ),
+    (
+        *(("Tool",), {"dependentRequired": TITLE_NEEDS_ICONS}, "bound-tightened", "Tool"),
+        'dependentRequired {"title": ["icons"]}',
+    ),
+    (("Tool",), {"anyOf": ONE_OF}, "bound-tightened", "Tool", 'anyOf ["title", "description"]'),
+    (
+        *(LIST, {"uniqueItems": True}, "bound-tightened", "ListToolsResult.tools"),
+        "uniqueItems true",
+    ),
+    (
+        *(VALUES, {"maxLength": 9}, "bound-tightened", "CompleteResult.completion.values"),
+        "items/maxLength 9",
+    ),
+    (
+        *(TTL, {"exclusiveMinimum": 0}, "bound-tightened", "ListToolsResult.ttlMs"),
+        "exclusiveMinimum 0",
+    ),
+    (LIST, {"items": True}, "field-type-widened", "ListToolsResult.tools", "[any]"),
+    (
+        *(("Tool", "properties", "title"), {"default": "x"}, "field-default-changed", "Tool.title"),
+        '"x"',
+    ),
+]
 
 
-@pytest.mark.parametrize(
-    ("place", "keyword", "item", "after"),
-    [
-        (("Tool",), {"additionalProperties": False}, "Tool", "additionalProperties false"),
-        (
-            ("Tool",),
-            {"dependentRequired": {"title": ["icons"]}},
-            "Tool",
-            'dependentRequired {"title": ["icons"]}',
-        ),
-        (("Tool",), {"anyOf": ONE_OF}, "Tool", 'anyOf ["title", "description"]'),
-        (LIST, {"uniqueItems": True}, "ListToolsResult.tools", "uniqueItems true"),
-        (VALUES, {"maxLength": 9}, "CompleteResult.completion.values", "items/maxLength 9"),
-        (TTL, {"exclusiveMinimum": 0}, "ListToolsResult.ttlMs", "exclusiveMinimum 0"),
-    ],
-)
-def test_keyword_outside_models_is_compared(
-    place: tuple[str, ...], keyword: Json, item: str, after: str
-) -> None:
-    def edit(types: Json) -> None:
-        jsonpointer.get(types, jsonpointer.join(*place)).update(keyword)
+def test_no_keyword_is_lost_on_the_way() -> None:
+    for place, keyword, code, item, after in KEYWORDS:
 
-    change = the_one(compare_edited(edit))
-    assert (change.code, change.item, change.after) == ("bound-tightened", item, after)
+        def edit(types: Json, place: tuple[str, ...] = place, keyword: Json = keyword) -> None:
+            jsonpointer.get(types, jsonpointer.join(*place)).update(keyword)
 
-
-def test_items_may_be_a_truth_value() -> None:
-    def edit(types: Json) -> None:
-        jsonpointer.get(types, jsonpointer.join(*LIST))["items"] = True
-
-    change = the_one(compare_edited(edit))
-    assert (change.code, change.before, change.after) == ("field-type-widened", "[Tool]", "[any]")
-
-
-def test_a_default_is_compared() -> None:
-    change = the_one(
-        compare_edited(lambda types: types["Tool"]["properties"]["title"].update(default="x"))
-    )
-    assert (change.code, change.before, change.after) == ("field-default-changed", "", '"x"')
+        with tables.case(keyword):
+            change = the_one(compare_edited(edit))
+            assert (change.code, change.item, change.after) == (code, item, after)
+            if place == NAME:
+                assert change.pointer == jsonpointer.join("$defs", *place, *keyword)
 
 
 def test_a_default_of_a_type_is_compared() -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.auth.behaviour import Behaviour
+from support.auth.authorization_server import Behaviour
 from support.auth.browsing import User
 from support.auth.hosting import authorization_server
 from support.auth.issuing import KEY

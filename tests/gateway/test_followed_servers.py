@@ -8,13 +8,12 @@ from itertools import pairwise, product
 from typing import Any, ParamSpec
 
 import pytest
-from support.coroutines import run
+from support.coroutines import SkippingLoop, run
 from support.gateway.gateways import behind, client_of, gateway
 from support.gateway.listing import Listing, tools_of
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import Accepting, Hand, client, pkg
 from support.sessions.wiretap import UPDATED, result, shake
-from support.sharing.simulated import SkippingLoop
 from support.tables import case
 from support.toolkit.mounting import Hearing
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import Problem, ProblemError
@@ -135,10 +136,15 @@ def test_members_of_later_work_are_called_not_supported(tmp_path: Path) -> None:
     assert all("not supported yet" in problem.message for problem in found)
 
 
+def make_file(host: Any, **own: Any) -> Json:
+    """Return a file with one server."""
+    return {"mcpServers": {"a": {**host, "x-gateway": own} if own else host}}
+
+
 BAD: dict[str, tuple[Json, str, str]] = {
     "no servers": ({"x-gateway": {}}, "", "add an object mcpServers"),
     "no servers in TOML": ({"gateway": {}}, "", "add a table [servers.NAME]"),
-    "no enabled server": ({"mcpServers": {"a": {**OF_HOST, "disabled": True}}}, "", "enabled"),
+    "no enabled server": (make_file({**OF_HOST, "disabled": True}), "", "enabled"),
     "required, but disabled": (
         {"mcpServers": {"a": {"enabled": False, "x-gateway": {"required": True}}, "b": PROGRAM}},
         "/mcpServers/a/x-gateway/required",
@@ -151,9 +157,7 @@ BAD: dict[str, tuple[Json, str, str]] = {
         "could be 'y' of b",
     ),
     "name that is no prefix": (
-        {"servers": {"日本": PROGRAM}},
-        "/servers/日本/x-gateway/prefix",
-        "pattern",
+        *({"servers": {"日本": PROGRAM}}, "/servers/日本/x-gateway/prefix", "pattern"),
     ),
     "names with one prefix": (
         {"servers": {"my files": PROGRAM, "my-files": PROGRAM}},
@@ -161,43 +165,34 @@ BAD: dict[str, tuple[Json, str, str]] = {
         "same name",
     ),
     "neither program nor URL": (
-        {"mcpServers": {"a/b": {"x-gateway": {"prefix": ""}}}},
-        "/mcpServers/a~1b",
+        *({"mcpServers": {"a/b": {"x-gateway": {"prefix": ""}}}}, "/mcpServers/a~1b"),
         "needs either",
     ),
     "clients without an issuer": (
-        {"mcpServers": {"a": PROGRAM}, "x-gateway": {"auth": {"audience": "https://a"}}},
+        {**make_file(PROGRAM), "x-gateway": {"auth": {"audience": "https://a"}}},
         "/x-gateway/auth/issuer",
         "required",
     ),
-    "server that is no object": ({"mcpServers": {"a": 3}}, "/mcpServers/a", "object"),
+    "server that is no object": (make_file(3), "/mcpServers/a", "object"),
     "our members in no object": (
-        {"mcpServers": {"a": {**PROGRAM, "x-gateway": []}}},
-        "/mcpServers/a/x-gateway",
-        "must be an object",
+        *(make_file({**PROGRAM, "x-gateway": []}), "/mcpServers/a/x-gateway", "must be an object"),
     ),
     "variable that is not set": (
-        {"mcpServers": {"a": {**PROGRAM, "env": {"KEY": "${NOT_SET}"}}}},
-        "/mcpServers/a/env/KEY",
-        "not set",
+        *(make_file({**PROGRAM, "env": {"KEY": "${NOT_SET}"}}), "/mcpServers/a/env/KEY", "not set"),
     ),
     "variable of a header that is not set": (
-        {"mcpServers": {"a": {**OF_HOST, "headers": {"X": "Bearer ${NOT_SET}"}}}},
+        make_file({**OF_HOST, "headers": {"X": "Bearer ${NOT_SET}"}}),
         "/mcpServers/a/headers/X",
         "not set",
     ),
     "variable of a URL that is not set": (
-        {"mcpServers": {"a": {"url": "${NOT_SET}/mcp"}}},
-        "/mcpServers/a/url",
-        "not set",
+        *(make_file({"url": "${NOT_SET}/mcp"}), "/mcpServers/a/url", "not set"),
     ),
     "header that is not one": (
-        {"mcpServers": {"a": {**OF_HOST, "headers": {"X": " x"}}}},
-        "/mcpServers/a",
-        "spaces",
+        *(make_file({**OF_HOST, "headers": {"X": " x"}}), "/mcpServers/a", "spaces"),
     ),
     "file of a secret that is missing": (
-        {"mcpServers": {"a": {**OF_HOST, "headers": {"X": "${file:no}"}}}},
+        make_file({**OF_HOST, "headers": {"X": "${file:no}"}}),
         "/mcpServers/a/headers/X",
         "No such file",
     ),
@@ -207,16 +202,10 @@ BAD: dict[str, tuple[Json, str, str]] = {
         "cannot ask",
     ),
     "credentials of a program": (
-        {"mcpServers": {"a": {**PROGRAM, "x-gateway": {"auth": "none"}}}},
-        "/mcpServers/a/x-gateway/auth",
-        "no requests over HTTP",
+        *(make_file(PROGRAM, auth="none"), "/mcpServers/a/x-gateway/auth", "no requests over HTTP"),
     ),
     "two authorizations": (
-        {
-            "mcpServers": {
-                "a": {**OF_HOST, "headers": {"authorization": "x"}, "x-gateway": {"auth": "oauth"}}
-            }
-        },
+        make_file({**OF_HOST, "headers": {"authorization": "x"}}, auth="oauth"),
         "/mcpServers/a/x-gateway/auth",
         "Authorization",
     ),

@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.gateway.gateways import GATEWAY, odd_at_url, odd_program, write_config
+from support.gateway.gateways import at_url, client_at, odd_program, write_config
 from support.gateway.odd_program import odd
-from support.gateway.processes import connect_at
+from support.gateway.processes import gateway_at
 from support.http.serving import run_app
 from support.json_types import JsonObject
 from support.patience import PATIENCE
-from support.peers.http_peers import serve_command
-from support.peers.places import Command
 from support.ports import free_port
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import pkg
@@ -49,7 +47,7 @@ def without_stream(served: Any) -> Any:
 @asynccontextmanager
 async def servers_at_urls() -> AsyncGenerator[dict[str, JsonObject], None]:
     """Serve all that need no process of their own; yield them for a configuration."""
-    inner = pkg.http_app(odd(OLD, "bare"))
+    inner = pkg.http_app(odd(OLD, "well"))
     applications = {f"refuses{status}": refuse(status) for status in (401, 404, 500)}
     applications["streamless"] = without_stream(inner)
     async with AsyncExitStack() as stack:
@@ -60,11 +58,11 @@ async def servers_at_urls() -> AsyncGenerator[dict[str, JsonObject], None]:
         ports["absent"] = free_port()
         found = {name: {"url": f"http://127.0.0.1:{port}/mcp"} for name, port in ports.items()}
         for name, served in {
-            **{kind: odd_at_url(kind) for kind in ("endless", "many")},
-            "old": odd_at_url("well"),
-            "new": odd_at_url("well", STATELESS),
+            **{kind: odd(OLD, kind) for kind in ("endless", "many")},
+            "old": odd(OLD, "well"),
+            "new": odd(STATELESS, "well"),
         }.items():
-            found[name] = await stack.enter_async_context(served)
+            found[name] = await stack.enter_async_context(at_url(served))
         yield found
         await inner.close()
 
@@ -80,16 +78,6 @@ REASONS = {
 }
 """Why a call of each server fails."""
 WELL = ("old", "new", "endless", "many", "streamless")
-
-
-@asynccontextmanager
-async def gateway_at(form: str, config: Path) -> AsyncGenerator[str | Command, None]:
-    """Run a gateway over a transport; yield its address."""
-    if form == "stdio":
-        yield *GATEWAY, config
-        return
-    async with serve_command(*GATEWAY, config, "--http", "PORT") as gateway:
-        yield f"http://127.0.0.1:{gateway.port}/mcp"
 
 
 @pytest.mark.sampled(1)
@@ -108,7 +96,7 @@ async def test_failing_servers_take_down_neither_others_nor_the_session(
             for spoken in ERAS:
                 async with (
                     asyncio.timeout(PATIENCE),
-                    connect_at(address, pkg.load(spoken).Client()) as one,
+                    client_at(address, pkg.load(spoken).Client()) as one,
                 ):
                     await check_servers(one, spoken)
 

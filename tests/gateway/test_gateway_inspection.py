@@ -5,18 +5,21 @@ import json
 import shlex
 import sys
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 
 import pytest
 from support import tables
-from support.gateway.gateways import GATEWAY, odd_at_url, write_config
+from support.gateway.gateways import GATEWAY, at_url, write_config
+from support.gateway.odd_program import odd
 from support.json_types import JsonObject
 from support.peers.http_peers import serve_command
 from support.revisions import ERAS, REVISIONS
+from support.toolkit.mounting import only, weather
 
 SERVERS = {
-    f"{kind}{number}": (kind, revision)
-    for kind in ("well", "bare")
+    f"{kind}{number}": (make, revision)
+    for kind, make in (("weather", weather), ("tools", partial(odd, kind="well")))
     for number, revision in enumerate(ERAS)
 }
 
@@ -41,9 +44,9 @@ async def inspect(server: str) -> JsonObject:
 async def test_inspection_of_a_gateway_finds_nothing(form: str, tmp_path: Path) -> None:
     async with AsyncExitStack() as stack:
         servers: dict[str, JsonObject] = {"missing": {"command": "/nowhere/server"}}
-        for name, served in tables.some([*SERVERS.items()], 2, "servers to inspect"):
+        for name, (make, revision) in tables.some([*SERVERS.items()], 2, "servers to inspect"):
             # A process would start for each session.
-            servers[name] = await stack.enter_async_context(odd_at_url(*served))
+            servers[name] = await stack.enter_async_context(at_url(only(make(revision))))
         command = (*GATEWAY, str(write_config(tmp_path, servers)))
         if form == "stdio":
             report = await inspect(shlex.join(command))

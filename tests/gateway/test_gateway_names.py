@@ -1,5 +1,6 @@
 """The names and URIs of servers behind a gateway."""
 
+import tracemalloc
 from operator import itemgetter
 from typing import Any
 
@@ -141,3 +142,15 @@ def test_names_of_one_owner_are_not_refused() -> None:
     ):
         with case([server.rename for server in servers]):
             assert faults(*servers) == []
+
+
+def test_long_names_of_clients_are_not_kept() -> None:
+    server = names()
+    tracemalloc.start()
+    try:
+        for number in range(100):
+            assert server.strip("tools", f"a_{number}{'x' * 10_000}")
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 100_000

@@ -31,45 +31,34 @@ CLIENTS: Final = {(name, "newest"): newest for name, newest in NEWEST.items()} |
 def servers_of(form: Form) -> dict[str, Command]:
     """Return a server of each kind, by its name behind the gateway."""
     port = () if form == "stdio" else ("PORT",)
-    programs = {"one": ("mcp-1", "mcp1"), "two": ("mcp-2", "mcp2"), "fast": ("mcp-2", "fastmcp")}
     return {
-        name: (python_with(environment), PROGRAMS / f"{program}_server.py", *port)
-        for name, (environment, program) in programs.items()
+        name: (python_with(f"mcp-{number}"), PROGRAMS / f"mcp{number}_server.py", *port)
+        for number, name in enumerate(("one", "two"), 1)
     }
 
 
 def rows_of(name: str, client: str, spoken: str) -> Iterator[tuple[Step, Expected]]:
     """Yield the steps of a client at a server, and their results without the gateway."""
     prefix, uri = f"{name}_", f"file:///{name}/a"
-    full = name != "fast"
-
-    def text_of(text: str) -> Expected:
-        # fastmcp also gives structured content, in all revisions.
-        return text if full else {"text": text}
-
-    yield ("call", f"{prefix}echo", {"text": "hi"}), text_of("hi")
+    yield ("call", f"{prefix}echo", {"text": "hi"}), "hi"
     words = ["at 1", "at 2", "at 3"] if spoken > "2024-11-05" else [None] * 3
     told = [[number, 3, word] for number, word in enumerate(words, 1)]
     yield ("call", f"{prefix}count", {"to": 3}, (), True), progress_for(client, told)
-    yield ("call", f"{prefix}log", {}), text_of("done")
-    if full:
-        yield ("call", f"{prefix}sample", {}), "model sampled"
-        yield ("call", f"{prefix}roots", {}), "file:///root"
-    if spoken >= "2025-06-18" and (full or spoken < STATELESS):
-        # fastmcp cannot ask clients of the stateless era in this way.
+    yield ("call", f"{prefix}log", {}), "done"
+    yield ("call", f"{prefix}sample", {}), "model sampled"
+    yield ("call", f"{prefix}roots", {}), "file:///root"
+    if spoken >= "2025-06-18":
         asked = {"text": "accept ada", "asked": [f"{name}: Your name?"]}
         yield ("call", f"{prefix}ask", {}, [ADA]), asked
     yield ("read", uri), "content of a"
     yield ("prompt", f"{prefix}greet", {"name": "ada"}), "Greet ada"
-    completed = ["ada", "alan"] if full else []
-    yield ("complete", "prompt", f"{prefix}greet", "name", "a"), completed
-    if full and "watch" not in WITHOUT.get((client, spoken), ()):
+    yield ("complete", "prompt", f"{prefix}greet", "name", "a"), ["ada", "alan"]
+    if "watch" not in WITHOUT.get((client, spoken), ()):
         yield ("watch", uri, 2, f"{prefix}change", {}), {"heard": CHANGES}
     yield ("cancel", f"{prefix}sleep"), "cancelled"
-    # fastmcp has this code in all revisions.
-    code = CODES.get((client, "-32002"), -32002) if full and spoken < STATELESS else -32602
+    code = CODES.get((client, "-32002"), -32002) if spoken < STATELESS else -32602
     yield ("read", f"file:///{name}/none"), code
-    yield ("call", f"{prefix}echo", {"text": "hi"}), text_of("hi")
+    yield ("call", f"{prefix}echo", {"text": "hi"}), "hi"
 
 
 def progress_for(client: str, told: list[list[Any]]) -> Expected:

@@ -5,12 +5,11 @@ import logging
 from typing import Any
 
 import pytest
-from support.coroutines import run
+from support.coroutines import SkippingLoop, run
 from support.gateway.gateways import behind, client_of, gateway
 from support.gateway.listing import MEMBERS, Listing, tool, tools_of
 from support.revisions import ERAS, OLD, REVISIONS, STATELESS
 from support.sessions.talking import pkg
-from support.sharing.simulated import SkippingLoop
 from support.tables import case
 from support.toolkit.mounting import Hearing, names_of, weather
 

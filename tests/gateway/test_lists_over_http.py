@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from support.auth.guarding import ADA, BEN, GUARD
 from support.gateway.gateways import (
     behind,
     client_at,
@@ -14,7 +15,6 @@ from support.gateway.gateways import (
 )
 from support.gateway.listing import Listing, tools_of
 from support.gateway.upstream_http import served_over_http
-from support.http.principals import ADA, BEN, GUARD
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import pkg
 from support.sessions.wiretap import until

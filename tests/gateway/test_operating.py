@@ -57,6 +57,11 @@ def entries_of(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
     return [dict(getattr(record, DETAILS)) for record in found]
 
 
+async def add_ref(call: pkg.MethodCall, next: pkg.CallNext) -> Any:
+    harmless = {"ref": {"type": "ref/prompt", "name": "harmless"}}
+    return await next(call.replace(params=call.params.model_copy(update=harmless)))
+
+
 async def test_access_log_has_each_forwarded_request_and_how_it_ended(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -65,7 +70,7 @@ async def test_access_log_has_each_forwarded_request_and_how_it_ended(
     for spoken in (OLD, STATELESS):
         with case(spoken):
             caplog.clear()
-            async with client_of(fronts, client(spoken)) as one:
+            async with client_of(fronts, client(spoken, middleware=(add_ref,))) as one:
                 assert await text_of(one, "here_forecast", place="Rome") == "rain in Rome"
                 for name in ("here_nothing", "gone_forecast"):
                     with pytest.raises(pkg.McpError):

@@ -4,12 +4,11 @@ import asyncio
 from typing import Any
 
 import pytest
-from support.coroutines import run
+from support.coroutines import SkippingLoop, run
 from support.gateway.gateways import behind, client_of, gateway
 from support.gateway.listing import Listing, tools_of
 from support.revisions import ERAS
 from support.sessions.talking import pkg
-from support.sharing.simulated import SkippingLoop
 from support.tables import case
 from support.toolkit.kits import mcp
 from support.toolkit.mounting import Hearing, names_of, text_of

@@ -1,6 +1,5 @@
 """Extensions: their generated code, their use in classes, and wrong input."""
 
-import asyncio
 import json
 import sys
 from importlib import import_module
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
+from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.inputs import extensions
 from mcp_protogen.pipeline.inputs.file_formats import check_format
 from mcp_protogen.pipeline.package import Package
@@ -156,7 +155,7 @@ def test_a_class_has_its_extension_in_either_order_of_bases(extended_package: Ex
     assert asking().capabilities().extensions == {IDENTIFIER: {}}
 
 
-def test_requests_and_results_of_an_extension_need_its_declaration(
+async def test_requests_and_results_of_an_extension_need_its_declaration(
     extended_package: Extended,
 ) -> None:
     package, mcp, ext = extended_package
@@ -171,69 +170,22 @@ def test_requests_and_results_of_an_extension_need_its_declaration(
     server: Any = type("Server", (ext.TasksServer, mcp.Server), members)
     asking: Any = type("Asking", (ext.TasksClient, mcp.Client), {})
 
-    async def main() -> None:
-        async with package.connect(server(), asking()) as client:
-            assert (await client.get_task("8")).task_id == "8"
-            params = mcp.models.CallToolRequestParams(name="slow", arguments={})
-            answer = await client.request_once(mcp.methods.CALL_TOOL, params)
-            assert type(answer) is ext.models.CreateTaskResult
-            with pytest.raises(package.RemoteError, match="returned CreateTaskResult"):
-                await client.call_tool("slow", {})
-            with pytest.raises(package.McpError) as failed:
-                await client.update_task("8", {})
-            assert failed.value.code == -32601
-        async with package.connect(server(), mcp.Client()) as client:
-            with pytest.raises(package.McpError) as failed:
-                await client.call_tool("slow", {})
-            assert failed.value.code == -32603
-            with pytest.raises(package.MissingCapability):
-                await ext.TasksClient.get_task(client, "8")
-
-    asyncio.run(main())
-
-
-def test_a_request_without_the_declaration_is_answered_with_what_it_lacks(
-    extended_package: Extended,
-) -> None:
-    _, mcp, ext = extended_package
-    runtime = import_module("with_extension._runtime.connection")
-    reading = import_module("with_extension._runtime.messages.reading")
-
-    async def on_get_task(self: Any, session: Any, params: Any) -> Any:
-        raise AssertionError
-
-    server: Any = type("Server", (ext.TasksServer, mcp.Server), {"on_get_task": on_get_task})()
-    declared: dict[str, Any] = {"client": {}, "server": server.__mcp_runtime__.declaration()}
-    connection = runtime.Connection(server.TABLE, "server", declared)
-    cases: list[tuple[dict[str, Any], bool]] = [({}, True), ({IDENTIFIER: {}}, False)]
-    for given, refused in cases:
-        meta: dict[str, Any] = {
-            "io.modelcontextprotocol/protocolVersion": REVISION,
-            "io.modelcontextprotocol/clientCapabilities": {"extensions": given},
-        }
-        call: dict[str, Any] = {
-            "jsonrpc": "2.0",
-            "id": 1,
-            "method": "tasks/get",
-            "params": {"taskId": "7", "_meta": meta},
-        }
-        event = connection.take(reading.read(json.dumps(call).encode()))
-        assert isinstance(event, runtime.Refusal) is refused
-        if refused:
-            assert event.error.CODE == -32021
-            assert event.error.data == {"requiredCapabilities": {"extensions": {IDENTIFIER: {}}}}
-
-
-def test_a_copy_that_differs_from_the_core_stops_the_run_with_its_place() -> None:
-    schema = json.loads((ROOT / "schema/extensions/tasks/schema.json").read_bytes())
-    schema["$defs"]["Error"]["properties"]["code"] = {"type": "string"}
-    given = GivenFile("mine.json", json.dumps(schema).encode())
-    options = GenerationOptions((REVISION,), extensions=MappingProxyType({"tasks": given}))
-    with pytest.raises(ProblemError) as stopped:
-        generated_once(options)
-    [problem] = stopped.value.problems
-    assert (problem.code, problem.place) == ("extension-differs", "mine.json")
-    assert problem.pointer == "/$defs/Error/properties/code/type"
+    async with package.connect(server(), asking()) as client:
+        assert (await client.get_task("8")).task_id == "8"
+        params = mcp.models.CallToolRequestParams(name="slow", arguments={})
+        answer = await client.request_once(mcp.methods.CALL_TOOL, params)
+        assert type(answer) is ext.models.CreateTaskResult
+        with pytest.raises(package.RemoteError, match="returned CreateTaskResult"):
+            await client.call_tool("slow", {})
+        with pytest.raises(package.McpError) as failed:
+            await client.update_task("8", {})
+        assert failed.value.code == -32601
+    async with package.connect(server(), mcp.Client()) as client:
+        with pytest.raises(package.McpError) as failed:
+            await client.call_tool("slow", {})
+        assert failed.value.code == -32603
+        with pytest.raises(package.MissingCapability):
+            await ext.TasksClient.get_task(client, "8")
 
 
 def test_wrong_facts_are_one_problem_with_their_place(tmp_path: Path) -> None:

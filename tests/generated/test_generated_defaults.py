@@ -37,18 +37,6 @@ def _requests() -> Iterator[Any]:
     yield from load(STATELESS).methods.REQUESTS.values()
 
 
-def test_params_and_results_are_made_of_what_callers_know() -> None:
-    m = load(STATELESS).models
-    params = m.CallToolRequestParams(name="x")
-    assert params.to_wire() == {"name": "x", "_meta": META}
-    assert m.ListToolsResult(tools=[]).to_wire() == {
-        "cacheScope": "private",
-        "resultType": "complete",
-        "tools": [],
-        "ttlMs": 0,
-    }
-
-
 def test_every_request_needs_metadata_on_the_wire_and_none_from_callers() -> None:
     for spec in _requests():
         assert "_meta" in _required_names(spec.params), spec.method

@@ -33,32 +33,31 @@ pytestmark = pytest.mark.long
 
 PROGRAMS = {
     "stateless.py": user_programs.STATELESS,
-    "over_http.py": user_programs.HTTP,
     "calls.py": user_programs.CALLS,
     "connecting.py": user_programs.CONNECTING,
     "toolkit.py": user_programs.TOOLKIT,
-    "tables.py": user_programs.page_program("asking.md"),
+    "tables.py": programs("asking.md")[0],
     "asking.py": user_programs.ASKING,
     "middleware.py": user_programs.MIDDLEWARE,
-    "middleware_page.py": user_programs.page_program("middleware.md"),
-    "greeter.py": user_programs.page_program("app.md"),
+    "middleware_page.py": programs("middleware.md")[0],
+    "greeter.py": programs("app.md")[0],
     "app.py": user_programs.APP,
     **{
-        name: user_programs.page_program("testing.md", place)
+        name: programs("testing.md")[place]
         for place, name in enumerate(("welcome.py", "calls_tests.py", "fixtures.py", "snapshot.py"))
     },
-    "request_page.py": user_programs.page_program("http.md", 2),
-    "routes_page.py": user_programs.page_program("http.md", 3),
-    "workers_page.py": user_programs.page_program("http.md", 5),
+    "request_page.py": programs("http.md")[2],
+    "routes_page.py": programs("http.md")[3],
+    "workers_page.py": programs("http.md")[5],
     "mounting.py": user_programs.MOUNTING,
     "extended.py": user_programs.EXTENSIONS,
-    "metadata_page.py": user_programs.page_program("authorization-servers.md", 1),
+    "metadata_page.py": programs("authorization-servers.md")[1],
     "weather_client.py": contracts.text_of(
         *contracts.USUAL, prompts=[contracts.ASK], templates=[contracts.PLACE]
     ),
     "weather.py": contracts.USED,
     "weather_page.py": programs("typed-clients.md")[0],
-    "travel.py": user_programs.page_program("mounting.md"),
+    "travel.py": programs("mounting.md")[0],
     **{f"{name}.py": ported.source(name) for name in ported.SERVERS},
 } | user_programs.of_pages(
     *(

@@ -240,6 +240,23 @@ def test_message_types_of_the_facts_exist() -> None:
             assert {fact["message_type"] for fact in _methods(revision)} <= known
 
 
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_stubs_cover_every_method_of_the_tables(revision: str) -> None:
+    package = load(revision)
+    specs = {**package.methods.REQUESTS, **package.methods.INPUT_REQUESTS}
+    questions = getattr(package.Client, "INPUT_REQUESTS", {})
+    client: Json = {**package.Client.REQUESTS, **questions}
+    answered = {"client": client, "server": package.Server.REQUESTS}
+    heard = {"client": package.Client.NOTIFICATIONS, "server": package.Server.NOTIFICATIONS}
+    for receiver, sender in (("client", "server"), ("server", "client")):
+        requests = {method for method, spec in specs.items() if sender in spec.senders}
+        assert answered[receiver].keys() == requests - {"initialize"}
+        notes = package.methods.NOTIFICATIONS.items()
+        assert heard[receiver].keys() == {
+            method for method, spec in notes if sender in spec.senders
+        }
+
+
 # Visible members beside the stubs of methods; everything else is behind `__mcp_runtime__`.
 _OF_BOTH_SIDES = {"ROLE", "TABLE", "notify", "request", "request_once", "revision"}
 _HANDLING = {

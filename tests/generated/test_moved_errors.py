@@ -3,13 +3,11 @@
 import asyncio
 import importlib
 import sys
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
-from mcp_protogen.runtime.testing import in_memory
-from mcp_protogen.runtime.transports.memory import memory_pair
+from support.generated.connecting import WAYS, connect_directly
 from support.generated.next_revision import NEXT
 from support.generated.schema_folders import package_of
 from support.generating import write_files
@@ -70,25 +68,6 @@ def make_server(package: Any, revision: str, failure: CodeAndData) -> Any:
     return made
 
 
-@asynccontextmanager
-async def connect_directly(package: Any, client: Any, server: Any) -> AsyncGenerator[Any, None]:
-    async with package.connect_in_memory(server, client, revisions=package.REVISIONS) as connected:
-        yield connected
-
-
-@asynccontextmanager
-async def connect_by_bridge(package: Any, client: Any, server: Any) -> AsyncGenerator[Any, None]:
-    ours, middle = memory_pair()
-    running = asyncio.create_task(package.Bridge(middle, in_memory(server)).run())
-
-    async def open() -> Any:
-        return ours
-
-    async with package.connect(open, client) as connected:
-        yield connected
-    await running
-
-
 def ask(connect: Callable[..., Any], package: Any, own: str, wire: str, sent: CodeAndData) -> Any:
     """Return the errors of a list with a cursor and of one without, as the client has them."""
 
@@ -102,9 +81,6 @@ def ask(connect: Callable[..., Any], package: Any, own: str, wire: str, sent: Co
         return found
 
     return asyncio.run(talk())
-
-
-WAYS: Final = [connect_directly, connect_by_bridge]
 
 
 @pytest.mark.parametrize("connect", WAYS)

@@ -1,17 +1,14 @@
 """Connections to and from a made-up revision with moved values and other names."""
 
-import asyncio
 import importlib
 import sys
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from itertools import permutations
 from typing import Any
 
 import pytest
 from mcp_protogen.pipeline.parts import parse_parts
-from mcp_protogen.runtime.testing import in_memory
-from mcp_protogen.runtime.transports.memory import memory_pair
+from support.generated.connecting import WAYS
 from support.generated.moved_results import options_with_outputs
 from support.generated.next_revision import NEXT
 from support.generating import write_files
@@ -70,45 +67,23 @@ def make_server(package: Any, revision: str) -> Any:
     return made
 
 
-@asynccontextmanager
-async def connect_directly(package: Any, client: Any, server: Any) -> AsyncGenerator[Any, None]:
-    async with package.connect_in_memory(server, client, revisions=package.REVISIONS) as connected:
-        yield connected
-
-
-@asynccontextmanager
-async def connect_by_bridge(package: Any, client: Any, server: Any) -> AsyncGenerator[Any, None]:
-    ours, middle = memory_pair()
-    running = asyncio.create_task(package.Bridge(middle, in_memory(server)).run())
-
-    async def open() -> Any:
-        return ours
-
-    async with package.connect(open, client) as connected:
-        yield connected
-    await running
-
-
 def structured_values(result: Json) -> list[Any]:
     outputs = [output["value"] for output in result.get("outputs", ()) if "value" in output]
     return [*outputs, *([result["structuredContent"]] if "structuredContent" in result else [])]
 
 
-@pytest.mark.parametrize("connect", [connect_directly, connect_by_bridge])
+@pytest.mark.parametrize("connect", WAYS)
 @pytest.mark.parametrize(
     ("own", "wire"),
     [pair for pair in permutations((OLD, MIDDLE, NEWEST, NEXT), 2) if NEXT in pair],
 )
-def test_moved_results_reach_both_sides_under_both_names(
+async def test_moved_results_reach_both_sides_under_both_names(
     package: Any, own: str, wire: str, connect: Callable[..., Any]
 ) -> None:
-    async def talk() -> tuple[Json, Json]:
-        client = package.load(wire).Client()
-        async with connect(package, client, make_server(package, own)) as connected:
-            (tool,) = getattr(await connected.list_tools(), items_of(wire))
-            return (await connected.call_tool("x")).to_wire(), tool.to_wire()
-
-    result, tool = asyncio.run(talk())
+    client = package.load(wire).Client()
+    async with connect(package, client, make_server(package, own)) as connected:
+        (listed,) = getattr(await connected.list_tools(), items_of(wire))
+        result, tool = (await connected.call_tool("x")).to_wire(), listed.to_wire()
     has_both = OLD not in (own, wire)
     assert structured_values(result) == ([{"a": 1}] if has_both else [])
     if wire == NEXT:

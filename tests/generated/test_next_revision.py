@@ -11,7 +11,6 @@ import pytest
 from support.folders import GENERATED, ROOT, TESTS
 from support.generated.golden_package import PACKAGE
 from support.generated.next_revision import METHOD, NEXT, Checkout, add_next, copy_checkout
-from support.generated.type_checkers import find_objections, require_same
 from support.revisions import NEWEST, OLD, REVISIONS
 from support.tables import case, some
 
@@ -23,49 +22,6 @@ FILES = sorted(
     for path in (TESTS / folder).glob("test_*.py")
     if path != Path(__file__)  # the copy need not make copies
 )
-
-PROGRAM = """
-'''A server that measures resources, and a client that asks it, in a process of its own.'''
-
-import asyncio
-import sys
-
-from mcp_revisions import REVISIONS, LocalError, connect, stdio_client, run_stdio
-from mcp_revisions import vNEXT as mcp
-from mcp_revisions.vNEXT import models as m
-
-
-class Measuring(mcp.Server):
-    async def on_measure_resource(
-        self, session: mcp.Session, params: m.MeasureResourceRequestParams
-    ) -> m.MeasureResourceResult:
-        return m.MeasureResourceResult(bytes=len(params.uri))
-
-
-async def measured(*arguments: str, older: bool = False) -> str:
-    server = stdio_client([sys.executable, __file__, *arguments])
-    spoken = REVISIONS[-2 if older else -1]
-    async with connect(server, mcp.Client(), revisions=[spoken]) as client:
-        try:
-            found = await client.measure_resource("file:///a")
-            return f"{client.revision} {found.bytes}"
-        except LocalError as error:
-            return f"{client.revision} {error}"
-
-
-async def main() -> None:
-    print(await measured("serve"))
-    print(await measured("serve", "nothing"))
-    print(await measured("serve", older=True))
-
-
-if sys.argv[1:] == ["serve"]:
-    run_stdio(Measuring(), revisions=REVISIONS)
-elif sys.argv[1:]:
-    run_stdio(mcp.Server(), revisions=REVISIONS)
-else:
-    asyncio.run(main())
-""".replace("vNEXT", f"v{NEXT.replace('-', '_')}")
 
 SERVER = """
 '''A server with a tool, over standard input and output; with "loud", it writes what it must not.'''
@@ -107,7 +63,6 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     options = (*everything, "--runtime", "mcp_protogen.runtime", "--out", str(package))
     said = made.run("-m", "mcp_protogen", *options)
     assert "warning" not in said
-    (made.generated / "program.py").write_text(PROGRAM)
     (made.folder / "server.py").write_text(SERVER)
     return made
 
@@ -142,12 +97,6 @@ def test_next_revision_passes_tests_of_all_revisions(
     checkout.run("-m", "pytest", *options, *some(FILES, 6, "next revision"))
 
 
-def test_processes_speak_it_over_their_standard_streams(checkout: Checkout) -> None:
-    ungated = f"{METHOD} needs the capability server.measuring, which is not declared"
-    said = checkout.run("generated/program.py").splitlines()
-    assert said == [f"{NEXT} 9", f"{NEXT} {ungated}", f"{NEWEST} {ungated}"]
-
-
 def test_moved_and_renamed_members_arrive_from_all_revisions(checkout: Checkout) -> None:
     named, dated = [{"name": "a"}], {"lastModified": "2026-01-01", "priority": 1}
     moved = {"history": {"modified": "2026-01-01"}, "priority": 1}
@@ -173,10 +122,6 @@ def test_moved_and_renamed_members_arrive_from_all_revisions(checkout: Checkout)
             assert translated == asked[4]
 
 
-def test_next_revision_is_typed(checkout: Checkout) -> None:
-    require_same(find_objections("mypy", checkout.folder / "generated", ["program.py"]), set())
-
-
 def test_a_server_of_it_is_inspected_by_the_rules_without_an_end(checkout: Checkout) -> None:
     report = json.loads(mcp_gen(checkout, "inspect", "server.py", "--format", "json"))
     assert report["findings"] == []
@@ -195,9 +140,9 @@ def test_a_server_of_it_is_called_and_bridged(checkout: Checkout) -> None:
     call = ("measure", "uri=file:///a", "--format", "json")
     bridge = f"{sys.executable} -m mcp_protogen bridge --server-revision {NEXT} --to server.py"
     bridged = f"{bridge} --env PYTHONPATH={checkout.path}"
-    for server, revision in (("server.py", NEXT), (bridged, NEXT), (bridged, OLD)):
-        with case(f"{server} {revision}"):
-            said = mcp_gen(checkout, "call", server, *call, "--revision", revision)
+    for revision in (NEXT, OLD):
+        with case(revision):
+            said = mcp_gen(checkout, "call", bridged, *call, "--revision", revision)
             assert [entry["text"] for entry in json.loads(said)["content"]] == ["9"]
 
 

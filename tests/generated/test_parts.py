@@ -1,7 +1,6 @@
 """Parts of packages: each has exactly what it needs, and names the parts it lacks."""
 
 import ast
-import asyncio
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -321,7 +320,7 @@ if __name__ == "__main__":
 """
 
 
-def test_a_package_of_one_part_does_its_work_alone(
+async def test_a_package_of_one_part_does_its_work_alone(
     make_package: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stdio = make_package("stdio")
@@ -335,18 +334,15 @@ def test_a_package_of_one_part_does_its_work_alone(
     names: dict[str, Any] = {"__name__": "served"}
     exec(served, names)
 
-    async def talk() -> None:
-        opener = by_stdio.stdio_client([sys.executable, str(program)])
-        async with by_stdio.connect(opener, by_stdio.load(REVISION).Client()) as caller:
-            assert await call_time(caller, by_stdio) == "noon"
-        app = server.http_app(names["Clock"]())
-        async with run_app(app) as port:
-            mine = client.load(REVISION).Client()
-            async with client.connect_http(f"http://127.0.0.1:{port}/mcp", mine) as caller:
-                assert await call_time(caller, client) == "noon"
-            await app.close()
-
-    asyncio.run(talk())
+    opener = by_stdio.stdio_client([sys.executable, str(program)])
+    async with by_stdio.connect(opener, by_stdio.load(REVISION).Client()) as caller:
+        assert await call_time(caller, by_stdio) == "noon"
+    app = server.http_app(names["Clock"]())
+    async with run_app(app) as port:
+        mine = client.load(REVISION).Client()
+        async with client.connect_http(f"http://127.0.0.1:{port}/mcp", mine) as caller:
+            assert await call_time(caller, client) == "noon"
+        await app.close()
 
 
 async def call_time(caller: Any, package: ModuleType) -> str:

@@ -56,60 +56,52 @@ def make_server(package: Any) -> Any:
     return type("Authorized", (mcp.Server,), members)()
 
 
-def test_error_that_ends_a_stream_has_the_status_of_the_stream(package: Any) -> None:
-    async def main() -> None:
-        httpx2: Any = importlib.import_module("httpx2")
-        replies: list[Any] = []
+async def test_error_that_ends_a_stream_has_the_status_of_the_stream(package: Any) -> None:
+    httpx2: Any = importlib.import_module("httpx2")
+    replies: list[Any] = []
 
-        async def record(reply: Any) -> None:
-            replies.append(reply)
+    async def record(reply: Any) -> None:
+        replies.append(reply)
 
-        app = package.http_app(make_server(package), revisions=package.REVISIONS)
-        for revision, got in (
-            (NEXT, (ENDED, {"reason": "token_expiry"})),
-            (NEWEST, (-32603, None)),
-        ):
-            mcp = package.load(revision)
-            async with (
-                run_app(app) as port,
-                httpx2.AsyncClient(verify=False, event_hooks={"response": [record]}) as http,
-                package.connect_http(
-                    f"http://127.0.0.1:{port}/mcp", mcp.Client(), http=http
-                ) as peer,
-            ):
-                wanted = mcp.models.SubscriptionFilter(tools_list_changed=True)
-                with pytest.raises(package.McpError) as caught:
-                    await peer.subscriptions_listen(wanted)
-                assert (caught.value.code, caught.value.data) == got
-                assert replies[-1].status_code == 200
-                assert replies[-1].headers["content-type"] == "text/event-stream"
-        await app.close()
-
-    asyncio.run(main())
-
-
-def test_update_of_a_stream_names_it_in_a_header_field(package: Any) -> None:
-    async def main() -> None:
-        httpx2: Any = importlib.import_module("httpx2")
-        posts: list[Any] = []
-
-        async def record(post: Any) -> None:
-            posts.append(post)
-
-        app = package.http_app(make_server(package))
-        client = package.load(NEXT).Client()
+    app = package.http_app(make_server(package), revisions=package.REVISIONS)
+    for revision, got in (
+        (NEXT, (ENDED, {"reason": "token_expiry"})),
+        (NEWEST, (-32603, None)),
+    ):
+        mcp = package.load(revision)
         async with (
             run_app(app) as port,
-            httpx2.AsyncClient(verify=False, event_hooks={"request": [record]}) as http,
-            package.connect_http(f"http://127.0.0.1:{port}/mcp", client, http=http) as peer,
+            httpx2.AsyncClient(verify=False, event_hooks={"response": [record]}) as http,
+            package.connect_http(f"http://127.0.0.1:{port}/mcp", mcp.Client(), http=http) as peer,
         ):
-            await peer.subscriptions_update("s1")
-            sent = posts[-1]
-            assert json.loads(sent.content)["params"]["streamId"] == "s1"
-            assert sent.headers["mcp-name"] == "s1"
-            fields = {**sent.headers, "mcp-name": "s2"}
-            refusal = await http.post(sent.url, content=sent.content, headers=fields)
-            assert (refusal.status_code, refusal.json()["error"]["code"]) == (400, -32020)
-        await app.close()
+            wanted = mcp.models.SubscriptionFilter(tools_list_changed=True)
+            with pytest.raises(package.McpError) as caught:
+                await peer.subscriptions_listen(wanted)
+            assert (caught.value.code, caught.value.data) == got
+            assert replies[-1].status_code == 200
+            assert replies[-1].headers["content-type"] == "text/event-stream"
+    await app.close()
 
-    asyncio.run(main())
+
+async def test_update_of_a_stream_names_it_in_a_header_field(package: Any) -> None:
+    httpx2: Any = importlib.import_module("httpx2")
+    posts: list[Any] = []
+
+    async def record(post: Any) -> None:
+        posts.append(post)
+
+    app = package.http_app(make_server(package))
+    client = package.load(NEXT).Client()
+    async with (
+        run_app(app) as port,
+        httpx2.AsyncClient(verify=False, event_hooks={"request": [record]}) as http,
+        package.connect_http(f"http://127.0.0.1:{port}/mcp", client, http=http) as peer,
+    ):
+        await peer.subscriptions_update("s1")
+        sent = posts[-1]
+        assert json.loads(sent.content)["params"]["streamId"] == "s1"
+        assert sent.headers["mcp-name"] == "s1"
+        fields = {**sent.headers, "mcp-name": "s2"}
+        refusal = await http.post(sent.url, content=sent.content, headers=fields)
+        assert (refusal.status_code, refusal.json()["error"]["code"]) == (400, -32020)
+    await app.close()

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from mcp_protogen.runtime.features.telemetry import Telemetry
 from mcp_protogen.runtime.messages.envelope import PROTOCOL_VERSION
-from mcp_protogen.runtime.transports.memory import memory_pair
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from support.auth.guarding import allowing, telling
+from support.generated.connecting import connect_by_bridge
 from support.generated.renamed_revisions import (
     AGAIN,
     RENAMED,
@@ -143,26 +143,12 @@ async def test_questions_reach_both_sides_under_their_own_names(pkg: Any) -> Non
             assert asked <= {*met[0]}, met
 
 
-@asynccontextmanager
-async def connect_by_bridge(pkg: Any, server: Any, client: Any) -> AsyncGenerator[Any, None]:
-    ours, middle = memory_pair()
-    bridge = pkg.Bridge(middle, pkg.in_memory(server))
-    running = asyncio.create_task(bridge.run())
-
-    async def open() -> Any:
-        return ours
-
-    async with pkg.connect(open, client) as connected:
-        yield connected
-    await running
-
-
 async def test_questions_pass_through_bridges_between_other_names(pkg: Any) -> None:
     for ours, theirs in permutations(REVISIONS, 2):
         with case(f"a bridge between a client of {ours} and a server of {theirs}"):
             logged = list[object]()
             server, client = make_server(pkg, theirs, []), make_client(pkg, ours, [], logged)
-            async with connect_by_bridge(pkg, server, client) as connected:
+            async with connect_by_bridge(pkg, client, server) as connected:
                 assert connected.server_info.name == "server"
                 assert (await connected.call_tool("ask")).text == "True, client"
                 assert (await connected.call_tool("sample")).text == "Ada"
@@ -388,7 +374,7 @@ async def test_changes_of_lists_pass_through_bridges_between_other_names(pkg: An
     for ours, theirs in permutations(REVISIONS, 2):
         with case(f"a bridge between a client of {ours} and a server of {theirs}"):
             server, (client, heard) = make_toolkit(pkg, theirs), make_listener(pkg, ours)
-            async with connect_by_bridge(pkg, server, client) as connected:
+            async with connect_by_bridge(pkg, client, server) as connected:
                 spec = pkg.load(ours).Client.TABLE.requests.get("subscriptions/listen")
                 listening = None
                 if spec is not None:

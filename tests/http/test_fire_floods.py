@@ -1,7 +1,6 @@
 """Floods of everything: bounded while they last, and gone afterwards."""
 
 import asyncio
-import gc
 from collections import Counter
 from contextlib import AsyncExitStack
 from typing import Any
@@ -28,7 +27,6 @@ from support.json_types import JsonObject
 from support.sessions.talking import hello, pkg
 from support.tables import count
 
-MANY = count(500, 10_000)
 STREAMS = count(200, 1_000)
 BEGIN = http(hello())
 
@@ -58,17 +56,6 @@ async def bare(app: Any, data: bytes) -> Answer:
     fields = [b"%b: %b" % pair for pair in said[0]["headers"]]
     whole = b"".join(reply_part.get("body", b"") for reply_part in said[1:])
     return Answer(said[0]["status"], b"\r\n".join([b"", *fields]), whole)
-
-
-def ours() -> Counter[str]:
-    """Return the existing objects of the package, by type."""
-    gc.collect()
-    kinds: list[Any] = [type(value) for value in gc.get_objects()]
-    return Counter(
-        kind.__qualname__
-        for kind in kinds
-        if str(kind.__module__).startswith(("mcp_revisions", "mcp_protogen"))
-    )
 
 
 async def flood(app: Any, number: int) -> None:

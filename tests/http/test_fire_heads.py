@@ -1,4 +1,7 @@
-"""Abnormal request heads: each gets its status, and harms no other client."""
+"""Abnormal request heads: each gets its status, and harms no other client.
+
+What both parsers refuse by themselves is not among them.
+"""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -84,9 +87,6 @@ PATHS = [
     same("another case", 404, at("/MCP")),
     same("a parameter", 404, at("/mcp;a=b")),
     Case("no slash", at("mcp"), 400, 404),
-    same("bytes beyond ASCII", 400, at("/mcp\xe9")),
-    same("a tab", 400, at("/mcp\t")),
-    same("a space", 400, at("/m cp")),
     same("very long", 404, at("/" + "a" * 20_000)),
     same("another place", 404, at("/.well-known/oauth-protected-resource")),
 ]
@@ -94,18 +94,8 @@ PATHS = [
 LINES = [
     # One parser takes this for HTTP/0.9, which needs no version.
     Case("no version", swap(b" HTTP/1.1", b""), 200, 400),
-    same("a version that is none", 400, swap(b"HTTP/1.1", b"HTTP/x.y")),
     same("HTTP/2 by name only", 200, swap(b"HTTP/1.1", b"HTTP/2.0")),
-    same("no HTTP at all", 400, lambda _: b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"),
-    same("a field without a colon", 400, line(b"nothing")),
-    same("a space before the colon", 400, line(b"x-a : b")),
-    same("a field without a name", 400, line(b": b")),
-    same("NUL in a value", 400, line(b"x-a: a\0b")),
-    same("NUL in a name", 400, line(b"x\0a: b")),
-    same("a return alone in a value", 400, line(b"x-a: a\rb")),
     same("bytes beyond ASCII in a value", 200, line(b"x-a: \xe9\xff")),
-    same("bytes beyond ASCII in a name", 400, line(b"x-\xe9: a")),
-    same("a line that goes on first", 400, swap(b"\r\nhost", b"\r\n x\r\nhost")),
 ]
 
 OLD_HTTP = [
@@ -116,34 +106,11 @@ OLD_HTTP = [
 
 LENGTHS = [
     same("no length and no body", 400, ping(**{"content-length": None})),
-    same("a length with a sign", 400, ping(**{"content-length": "+40"})),
-    same("a negative length", 400, ping(**{"content-length": "-1"})),
-    same("a length in words", 400, ping(**{"content-length": "forty"})),
-    same("a length with a fraction", 400, ping(**{"content-length": "40.0"})),
-    same("a length beyond any number", 400, ping(**{"content-length": "9" * 40})),
-    same("an empty length", 400, ping(**{"content-length": ""})),
-    same("a list of lengths", 400, ping(**{"content-length": "40, 41"})),
     same("two lengths", 400, line(b"content-length: 41")),
     same("a length beyond the limit", 413, ping(**{"content-length": "4194305"})),
     same("chunks", 200, pieces),
     # RFC 9112, section 6.3: refused, or the chunks alone count.
     Case("a length and chunks", both, 400, 200),
-    same("an unknown coding", 400, ping(**{"transfer-encoding": "gzip", "content-length": None})),
-    same(
-        "coded twice",
-        400,
-        ping(**{"transfer-encoding": "chunked, chunked", "content-length": None}),
-    ),
-    same(
-        "a bad chunk",
-        400,
-        swap(PING, b"zz\r\n", **{"transfer-encoding": "chunked", "content-length": None}),
-    ),
-    same(
-        "a negative chunk",
-        400,
-        swap(PING, b"-1\r\n", **{"transfer-encoding": "chunked", "content-length": None}),
-    ),
 ]
 
 DOUBLES = [

@@ -3,14 +3,15 @@
 import asyncio
 import json
 from collections import Counter
+from collections.abc import Generator
 from typing import Any
 
 import pytest
 from mcp_protogen.runtime.http.server import asgi
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import NotificationParams
+from support.auth.guarding import ADA, BEN, GUARD
 from support.http.fire import AttackedServer, app_of, call, modern, of_modern, quiet, run
-from support.http.principals import ADA, BEN, GUARD
 from support.json_types import Json, JsonObject
 from support.revisions import OLD
 from support.sessions.talking import INITIALIZED, hello, notification, pkg, stub
@@ -124,175 +125,153 @@ async def check_bound(app: Any, mine: JsonObject) -> None:
     assert await (await send_request(app, call("echo"), **mine)).status() == 200
 
 
+@pytest.fixture(autouse=True)
+def logs_stay_quiet() -> Generator[None, None, None]:
+    with quiet():
+        yield
+
+
 @pytest.mark.parametrize(
     ("end", "status"), [(end_sent, 400), (end_left, 400), (end_late, 408), (end_cancelled, None)]
 )
-def test_bodies_that_are_read_have_a_bound_and_give_back_what_they_took(
+async def test_bodies_that_are_read_have_a_bound_and_give_back_what_they_took(
     end: Any, status: int | None
 ) -> None:
-    async def script() -> None:
-        seconds = 0.02 if end is end_late else 30
-        app = app_of(AttackedServer().server, **LIMITS, body_timeout=seconds)
-        mine = await begin_session(app)
-        # One states its length, the other does not.
-        slow = Sender(app, 100 * KIB, **mine), Sender(app, **mine)
-        for sender in slow:
-            await sender.send(b" " * 50 * KIB)
-        if end is not end_late:
-            # Otherwise the time may be up before that.
-            await check_bound(app, mine)
-        assert [await end(sender) for sender in slow] == [status, status]
-        assert bytes_in_use(app) == 0
-        large = await send_request(app, call("echo", text="x" * 90 * KIB), **mine)
-        assert await large.status() == 200
-        await app.close()
-
-    with quiet():
-        run(script())
+    seconds = 0.02 if end is end_late else 30
+    app = app_of(AttackedServer().server, **LIMITS, body_timeout=seconds)
+    mine = await begin_session(app)
+    # One states its length, the other does not.
+    slow = Sender(app, 100 * KIB, **mine), Sender(app, **mine)
+    for sender in slow:
+        await sender.send(b" " * 50 * KIB)
+    if end is not end_late:
+        # Otherwise the time may be up before that.
+        await check_bound(app, mine)
+    assert [await end(sender) for sender in slow] == [status, status]
+    assert bytes_in_use(app) == 0
+    large = await send_request(app, call("echo", text="x" * 90 * KIB), **mine)
+    assert await large.status() == 200
+    await app.close()
 
 
-def test_who_sends_nothing_any_more_makes_room_however_much_has_come(
+async def test_who_sends_nothing_any_more_makes_room_however_much_has_come(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(asgi, "_PAUSE", 0.005)
 
-    async def script() -> None:
-        app = app_of(AttackedServer().server, **LIMITS, body_timeout=1000)
-        mine = await begin_session(app)
-        stuck, going = Sender(app, 100 * KIB, **mine), Sender(app, 100 * KIB, **mine)
-        for sender in (stuck, going):
-            await sender.send(b" " * (90 * KIB))
-        await asyncio.sleep(0.006)
-        await going.send(b" ")
-        large = await send_request(app, call("echo", text="x" * 90 * KIB), **mine)
-        assert [await large.status(), await stuck.status()] == [200, 503]
-        assert await end_left(going) == 400
-        await app.close()
-
-    with quiet():
-        run(script())
+    app = app_of(AttackedServer().server, **LIMITS, body_timeout=1000)
+    mine = await begin_session(app)
+    stuck, going = Sender(app, 100 * KIB, **mine), Sender(app, 100 * KIB, **mine)
+    for sender in (stuck, going):
+        await sender.send(b" " * (90 * KIB))
+    await asyncio.sleep(0.006)
+    await going.send(b" ")
+    large = await send_request(app, call("echo", text="x" * 90 * KIB), **mine)
+    assert [await large.status(), await stuck.status()] == [200, 503]
+    assert await end_left(going) == 400
+    await app.close()
 
 
-def test_who_is_too_slow_makes_room_and_who_is_not_keeps_it(
+async def test_who_is_too_slow_makes_room_and_who_is_not_keeps_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(asgi, "_START", 0.0)
 
-    async def script() -> None:
-        app = app_of(AttackedServer().server, **LIMITS, body_timeout=1000)
-        mine = await begin_session(app)
-        slow, quick = Sender(app, 100 * KIB, **mine), Sender(app, 100 * KIB, **mine)
-        await slow.send(b"")
-        await quick.send(b" " * 90 * KIB)
-        await asyncio.sleep(0.001)
-        large = await send_request(app, call("echo", text="x" * 90 * KIB), **mine)
-        assert [await large.status(), await slow.status()] == [200, 503]
-        assert slow.field(b"retry-after") == b"1"
-        # If none is slow, the latest must retry.
-        again = Sender(app, 100 * KIB, **mine)
-        await again.send(b" " * 90 * KIB)
-        assert await Sender(app, 100 * KIB, **mine).status() == 503
-        for sender in (quick, again):
-            assert await end_left(sender) == 400
-        assert bytes_in_use(app) == 0
+    app = app_of(AttackedServer().server, **LIMITS, body_timeout=1000)
+    mine = await begin_session(app)
+    slow, quick = Sender(app, 100 * KIB, **mine), Sender(app, 100 * KIB, **mine)
+    await slow.send(b"")
+    await quick.send(b" " * 90 * KIB)
+    await asyncio.sleep(0.001)
+    large = await send_request(app, call("echo", text="x" * 90 * KIB), **mine)
+    assert [await large.status(), await slow.status()] == [200, 503]
+    assert slow.field(b"retry-after") == b"1"
+    # If none is slow, the latest must retry.
+    again = Sender(app, 100 * KIB, **mine)
+    await again.send(b" " * 90 * KIB)
+    assert await Sender(app, 100 * KIB, **mine).status() == 503
+    for sender in (quick, again):
+        assert await end_left(sender) == 400
+    assert bytes_in_use(app) == 0
+    await app.close()
+
+
+async def test_a_notification_counts_until_its_handler_ends_though_it_was_taken_in() -> None:
+    go = asyncio.Event()
+    began: list[object] = []
+
+    async def on_roots_list_changed(
+        _: object, session: Session, params: NotificationParams
+    ) -> None:
+        began.append(params)
+        await go.wait()
+
+    changed = notification("notifications/roots/list_changed", _meta={"x": "x" * 90 * KIB})
+    small = notification("notifications/roots/list_changed")
+    gone = notification("notifications/cancelled", requestId=7)
+    for sessions in (True, False):
+        server = stub(pkg.load(OLD).Server, on_roots_list_changed=on_roots_list_changed)
+        limits = {"max_requests": 3, "sessions": sessions}
+        app = app_of(server, **LIMITS, **limits)
+        mine = await begin_session(app) if sessions else {"mcp_protocol_version": OLD}
+        for message, status in (
+            *((changed, 202), (changed, 202), (changed, 503)),
+            *((small, 202), (small, 503), (gone, 202)),
+        ):
+            assert await (await send_request(app, message, **mine)).status() == status
+        assert (len(began), bytes_in_use(app) > 180 * KIB) == (3, True)
+        go.set()
+        await rest()
+        assert (bytes_in_use(app), app._running.state.working) == (0, 0)
+        assert await (await send_request(app, changed, **mine)).status() == 202
         await app.close()
-
-    with quiet():
-        run(script())
-
-
-def test_a_notification_counts_until_its_handler_ends_though_it_was_taken_in() -> None:
-    async def script() -> None:
-        go = asyncio.Event()
-        began: list[object] = []
-
-        async def on_roots_list_changed(
-            _: object, session: Session, params: NotificationParams
-        ) -> None:
-            began.append(params)
-            await go.wait()
-
-        changed = notification("notifications/roots/list_changed", _meta={"x": "x" * 90 * KIB})
-        small = notification("notifications/roots/list_changed")
-        gone = notification("notifications/cancelled", requestId=7)
-        for sessions in (True, False):
-            server = stub(pkg.load(OLD).Server, on_roots_list_changed=on_roots_list_changed)
-            limits = {"max_requests": 3, "sessions": sessions}
-            app = app_of(server, **LIMITS, **limits)
-            mine = await begin_session(app) if sessions else {"mcp_protocol_version": OLD}
-            for message, status in (
-                *((changed, 202), (changed, 202), (changed, 503)),
-                *((small, 202), (small, 503), (gone, 202)),
-            ):
-                assert await (await send_request(app, message, **mine)).status() == status
-            assert (len(began), bytes_in_use(app) > 180 * KIB) == (3, True)
-            go.set()
-            await rest()
-            assert (bytes_in_use(app), app._running.state.working) == (0, 0)
-            assert await (await send_request(app, changed, **mine)).status() == 202
-            await app.close()
-            go.clear()
-            began.clear()
-
-    with quiet():
-        run(script())
+        go.clear()
+        began.clear()
 
 
 @pytest.mark.parametrize("ends", ["answered", "cancelled", "left"])
-def test_running_work_counts_until_its_end(ends: str) -> None:
-    async def script() -> None:
-        attacked = AttackedServer()
-        app = app_of(attacked.server, **LIMITS)
-        mine = await begin_session(app)
-        text = "x" * 90 * KIB
-        if ends == "left":
-            message: Any = modern("tools/call", name="wait", arguments={"text": text})
-            fields: JsonObject = {
-                name.replace("-", "_"): value
-                for name, value in of_modern("tools/call", "wait").items()
-            }
-        else:
-            message, fields = call("wait", text=text), mine
-        working = [await send_request(app, {**message, "id": id}, **fields) for id in (1, 2)]
-        assert bytes_in_use(app) > 180 * KIB
-        assert await Sender(app, 90 * KIB, **mine).status() == 503
-        for id, sender in enumerate(working, 1):
-            if ends == "answered":
-                attacked.go.set()
-            elif ends == "left":
-                sender.leave()
-            else:
-                gone = {"method": "notifications/cancelled", "params": {"requestId": id}}
-                await (await send_request(app, {"jsonrpc": "2.0", **gone}, **mine)).status()
-            await sender.task
-        assert (bytes_in_use(app), attacked.finished) == (0, 2)
-        await app.close()
-
-    with quiet():
-        run(script())
-
-
-def test_a_listen_stream_keeps_nobody_from_asking() -> None:
-    async def script() -> None:
-        app = app_of(AttackedServer().server, **LIMITS)
-        wanted = modern("subscriptions/listen", notifications={"toolsListChanged": True})
-        wanted["params"]["_meta"]["com.example/x"] = "x" * 20 * KIB
-        fields = {
-            name.replace("-", "_"): value
-            for name, value in of_modern("subscriptions/listen").items()
+async def test_running_work_counts_until_its_end(ends: str) -> None:
+    attacked = AttackedServer()
+    app = app_of(attacked.server, **LIMITS)
+    mine = await begin_session(app)
+    text = "x" * 90 * KIB
+    if ends == "left":
+        message: Any = modern("tools/call", name="wait", arguments={"text": text})
+        fields: JsonObject = {
+            name.replace("-", "_"): value for name, value in of_modern("tools/call", "wait").items()
         }
-        # The whole memory of an open session is bounded, not only its params.
-        assert (
-            await (await send_request(app, {**wanted, "x": [{}] * 2200}, **fields)).status() == 413
-        )
-        stream = await send_request(app, wanted, **fields)
-        assert (bytes_in_use(app), stream.task.done()) == (0, False)
-        stream.leave()
-        assert await stream.status() == 200
-        await app.close()
+    else:
+        message, fields = call("wait", text=text), mine
+    working = [await send_request(app, {**message, "id": id}, **fields) for id in (1, 2)]
+    assert bytes_in_use(app) > 180 * KIB
+    assert await Sender(app, 90 * KIB, **mine).status() == 503
+    for id, sender in enumerate(working, 1):
+        if ends == "answered":
+            attacked.go.set()
+        elif ends == "left":
+            sender.leave()
+        else:
+            gone = {"method": "notifications/cancelled", "params": {"requestId": id}}
+            await (await send_request(app, {"jsonrpc": "2.0", **gone}, **mine)).status()
+        await sender.task
+    assert (bytes_in_use(app), attacked.finished) == (0, 2)
+    await app.close()
 
-    with quiet():
-        run(script())
+
+async def test_a_listen_stream_keeps_nobody_from_asking() -> None:
+    app = app_of(AttackedServer().server, **LIMITS)
+    wanted = modern("subscriptions/listen", notifications={"toolsListChanged": True})
+    wanted["params"]["_meta"]["com.example/x"] = "x" * 20 * KIB
+    fields = {
+        name.replace("-", "_"): value for name, value in of_modern("subscriptions/listen").items()
+    }
+    # The whole memory of an open session is bounded, not only its params.
+    assert await (await send_request(app, {**wanted, "x": [{}] * 2200}, **fields)).status() == 413
+    stream = await send_request(app, wanted, **fields)
+    assert (bytes_in_use(app), stream.task.done()) == (0, False)
+    stream.leave()
+    assert await stream.status() == 200
+    await app.close()
 
 
 class Deaf(Sender):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from support.folders import environment
-from support.http.fire import ask, call, http, modern_call, run, wire
+from support.http.fire import ask, call, http, modern_call, wire
 from support.patience import PATIENCE
 from support.ports import free_port
 from support.sessions.talking import INITIALIZED, hello
@@ -92,7 +92,7 @@ async def test_heads_that_do_not_come_are_waited_for_no_longer_than_said() -> No
         await site.is_fine()
 
 
-def test_many_who_send_a_head_byte_by_byte_do_not_stay() -> None:
+async def test_many_who_send_a_head_byte_by_byte_do_not_stay() -> None:
     async def drip(port: int) -> int:
         # Not through a transport of asyncio: after the server has closed, writes are answered by a
         # reset, and a transport then drops unread data.
@@ -108,14 +108,11 @@ def test_many_who_send_a_head_byte_by_byte_do_not_stay() -> None:
                 await asyncio.wait([answer], timeout=0.05)
             return int(answer.result().split(b" ", 2)[1])
 
-    async def script() -> None:
-        async with run_server(head_timeout=0.5) as site:
-            statuses = await asyncio.gather(*[drip(site.port) for _ in range(300)])
-            assert set(statuses) == {408}
-            await site.has(0)
-            await site.is_fine()
-
-    run(script())
+    async with run_server(head_timeout=0.5) as site:
+        statuses = await asyncio.gather(*[drip(site.port) for _ in range(300)])
+        assert set(statuses) == {408}
+        await site.has(0)
+        await site.is_fine()
 
 
 async def test_a_head_without_end_is_refused() -> None:

@@ -20,8 +20,6 @@ from support.http.fire import (
 )
 from support.json_types import JsonObject
 
-CUT = "ASGI callable returned without completing response."
-
 
 def cancellation(id: object) -> JsonObject:
     return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}

@@ -13,22 +13,10 @@ TOKENS = {
     ALICE.removeprefix("Bearer "): pkg.Principal("alice"),
     BOB.removeprefix("Bearer "): pkg.Principal("bob"),
 }
-FORGED = [
-    "x",
-    "0",
-    "*",
-    "null",
-    "x" * 43,
-    "x" * 20_000,
-    "../../../../etc/passwd",
-    "..%2f..%2fetc%2fpasswd",
-    "a/b\\c:d",
-    "' OR 1=1 --",
-    "{}",
-    "\xff\xfe",
-    "a b",
-    "",
-]
+FORGED = (
+    *("x", "0", "*", "null", "", "{}", "a b", "\xff\xfe", "x" * 43, "x" * 20_000),
+    *("../../../../etc/passwd", "..%2f..%2fetc%2fpasswd", "a/b\\c:d", "' OR 1=1 --"),
+)
 
 
 async def stream_ids(site: Site, mine: Fields) -> list[str]:
@@ -130,21 +118,12 @@ async def test_forged_events_are_not_known() -> None:
         mine = await site.session()
         id = (await stream_ids(site, mine))[-1]
         name, _, number = id.rpartition(".")
-        for forged in [
+        wrong = ("99999999999999", "-1", "+1", "1e1", "1.1", "\xb2", "", "9" * 5000)
+        for forged in (
             *FORGED,
-            f"{name}.{int(number) + 1}",
-            f"{name}.99999999999999",
-            f"{name}.-1",
-            f"{name}.+1",
-            f"{name}.1e1",
-            f"{name}.1.1",
-            f"{name}.\xb2",
-            f"{name}.",
-            f"{name}",
-            f".{number}",
-            f"{name.swapcase()}.{number}",
-            f"{name}.{'9' * 5000}",
-        ]:
+            *(f"{name}.{text}" for text in (int(number) + 1, *wrong)),
+            *(name, f".{number}", f"{name.swapcase()}.{number}"),
+        ):
             answer = await site.ask(http(b"", "GET", **{**mine, "last-event-id": forged}))
             assert answer.status == 400, forged
         await site.is_fine()

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from support.http.serving import app_of, run_app
+from support.http.serving import app_of, echo, run_app
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import client, content_of, pkg, tools
 from support.tables import case
@@ -72,10 +72,6 @@ class KeyAuthorizer:
 
 async def gives() -> str:
     return KEY
-
-
-async def echo(session: Any, params: Any) -> str:
-    return str(params.name)
 
 
 @asynccontextmanager

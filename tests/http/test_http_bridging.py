@@ -8,26 +8,23 @@ from typing import Any
 import pytest
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
-from support.http.principals import ADA, BEN, GUARD
-from support.http.serving import Site, calling, run_app, text_in
+from support.auth.guarding import ADA, BEN, GUARD
+from support.http.serving import Site, calling_app, text_in
 from support.json_types import JsonObject
 from support.revisions import ERAS, OLD, STATELESS
-from support.sessions.bridging import ASKED, form
+from support.sessions.bridging import ASKED
 from support.sessions.talking import (
     INITIALIZED,
     META,
     VERSION,
     Accepting,
     Hand,
-    entry,
     hello,
     pkg,
     request,
     tools,
 )
 from support.tables import case
-
-CHANGED = "notifications/tools/list_changed"
 
 
 class Origin:
@@ -44,17 +41,9 @@ class Origin:
         async def call(session: Session, params: CallToolRequestParams) -> str:
             nonlocal count
             count += 1
-            if params.name == "ask":
-                answer: Any = await session.request(
-                    entry(session, "elicitation/create"), form("Really?", self.revision)
-                )
-                return str(answer.content)
-            if params.name == "report":
-                await session.progress(1, 2)
-                await session.log("info", "half")
             return str(count)
 
-        return tools(self.revision, call, SENDS={CHANGED, "notifications/message"})
+        return tools(self.revision, call)
 
     async def open(self) -> Any:
         self.opened += 1
@@ -73,12 +62,8 @@ class Origin:
 @asynccontextmanager
 async def serve_bridge(opener: pkg.Opener, **chosen: Any) -> AsyncGenerator[Site, None]:
     app = pkg.bridge_app(pkg.Bridge, opener, http=pkg.HttpOptions(**chosen))
-    async with run_app(app) as port, calling(port) as site:
-        site.app = app
-        try:
-            yield site
-        finally:
-            await app.close()
+    async with calling_app(app) as site:
+        yield site
 
 
 async def test_each_session_has_a_connection_of_its_own() -> None:

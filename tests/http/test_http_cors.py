@@ -54,7 +54,12 @@ ROUTES = (
 
 def crossing(server: Any = None, **options: Any) -> Any:
     """A server that pages of one other origin may call."""
-    chosen = {"cors": Cors(), "allowed_origins": [PAGE], "routes": ROUTES, **options}
+    chosen: dict[str, Any] = {
+        "cors": Cors(),
+        "allowed_origins": [PAGE],
+        "routes": ROUTES,
+        **options,
+    }
     return serving(server or tools(STATELESS, call), pkg.REVISIONS, **chosen)
 
 

@@ -146,7 +146,7 @@ async def test_the_stateless_revision_is_not_spoken_there() -> None:
 
 
 async def test_paths_may_be_chosen() -> None:
-    chosen = {"old_sse": True, "old_sse_path": "/s", "old_messages_path": "/m/x"}
+    chosen: dict[str, Any] = {"old_sse": True, "old_sse_path": "/s", "old_messages_path": "/m/x"}
     async with serving(ours(), **chosen) as site, shaken(site, path="/s") as client:
         assert client.where.startswith("/m/x?")
         assert (await client.ask("ping"))["result"] == {}

@@ -3,19 +3,13 @@
 from typing import Any
 
 import pytest
-from mcp_revisions.v2025_11_25 import Session
-from mcp_revisions.v2025_11_25.models import CallToolRequestParams
-from support.http.serving import app_of, outcome, serving, text_in
+from support.http.serving import app_of, echo, outcome, serving, text_in
 from support.json_types import JsonObject
 from support.revisions import ERAS, HANDSHAKE, OLD
 from support.sessions.talking import hello, pkg, tools
 from support.tables import case
 
 KIB = 1024
-
-
-async def echo(session: Session, params: CallToolRequestParams) -> str:
-    return str(params.name)
 
 
 WRONG: list[tuple[JsonObject, str]] = [

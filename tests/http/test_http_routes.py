@@ -4,7 +4,7 @@ import asyncio
 import json
 import sys
 import threading
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, cast
@@ -16,7 +16,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, StreamingResponse
 from starlette.routing import Route as Page
-from support.http.serving import Site, app_of, calling, run_app, serving, text_in
+from support.http.serving import Site, app_of, calling, echo, run_app, serving, text_in
 from support.json_types import Json
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import pkg, tools
@@ -32,12 +32,8 @@ class Point:
     x: int
 
 
-async def call(session: Any, params: Any) -> str:
-    return str(params.name)
-
-
 def ours() -> Any:
-    return tools(STATELESS, call)
+    return tools(STATELESS, echo)
 
 
 def serve_routes(*routes: Route, **options: Any) -> Any:
@@ -346,7 +342,7 @@ async def test_where_each_session_has_a_server_there_is_no_state_of_all() -> Non
     async def state(request: RouteRequest) -> object:
         return request.state
 
-    asgi = pkg.http_app(type(tools(OLD, call)), routes=[Route("/state", state)])
+    asgi = pkg.http_app(type(tools(OLD, echo)), routes=[Route("/state", state)])
     async with run_app(asgi) as port, calling(port) as site:
         assert (await site.http.get("/state")).status_code == 500
 
@@ -406,89 +402,47 @@ async def asgi_app(scope: Any, receive: Any, send: Any) -> None: ...
 def two(a: object, b: object) -> None: ...
 
 
-def build_app(*routes: Route, **options: Any) -> object:
-    return app_of(ours(), routes=routes, **options)
-
-
-RESOURCE = pkg.ProtectedResource(url="https://a.example/mcp", authorization_servers=("https://b",))
-KNOWN = "/.well-known/oauth-protected-resource"
-
-# Faulty routes, and their errors.
-MISTAKES: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
-    "no slash": (lambda: Route("x", plain), ValueError, "the route x: the path must begin"),
-    "parameters": (
-        lambda: Route("/{x}", plain),
-        ValueError,
-        "plain, .*: the path must not have parameters",
-    ),
-    "one method": (lambda: Route("/x", plain, methods="GET"), TypeError, r"methods=\[.GET.\]"),
-    "no method": (lambda: Route("/x", plain, methods=["get"]), ValueError, "got 'get'"),
-    "preflights": (lambda: Route("/x", plain, methods=["OPTIONS"]), ValueError, "'OPTIONS'"),
-    "two parameters": (
-        lambda: Route("/x", cast(Any, two)),
-        TypeError,
-        "two, .* expected a function of one",
-    ),
-    "no function": (lambda: Route("/x", cast(Any, "x")), TypeError, "got 'x'"),
-    "methods of an application": (
-        lambda: Route("/x", asgi_app, methods=["GET"]),
-        TypeError,
-        "asgi_app, .* an ASGI application takes no methods",
-    ),
-    "the endpoint": (
-        lambda: build_app(Route("/mcp", plain)),
-        ValueError,
-        "plain, the route /mcp: ",
-    ),
-    "an application at it": (
-        lambda: build_app(Route("/mcp", asgi_app)),
-        ValueError,
-        "uses this path",
-    ),
-    "one below it alone": (
-        lambda: build_app(Route("/mcp/", asgi_app)),
-        ValueError,
-        "uses this path",
-    ),
-    "no tokens": (
-        lambda: build_app(Route("/x", plain, authenticated=True)),
-        ValueError,
-        r"plain, the route /x requires a token: set HttpOptions\(authentication",
-    ),
-    "another endpoint": (lambda: build_app(Route("/x", plain), path="/x"), ValueError, "choose"),
-    "the old transport": (
-        lambda: build_app(Route("/sse", plain), old_sse=True),
-        ValueError,
-        "uses this path itself",
-    ),
-    "the metadata": (
-        lambda: build_app(
-            Route(KNOWN, plain),
-            authentication=pkg.Authentication(verify=pkg.static_tokens({}), resource=RESOURCE),
-        ),
-        ValueError,
-        "uses this path itself",
-    ),
-    "twice": (
-        lambda: build_app(Route("/x", plain), Route("/x", two_methods, methods=["GET", "POST"])),
-        ValueError,
-        "two_methods, the route /x: plain, the route /x already uses",
-    ),
-    "applications twice": (
-        lambda: build_app(Route("/x", asgi_app), Route("/x/", Starlette())),
-        ValueError,
-        "asgi_app.* already uses",
-    ),
-}
-
-
 async def two_methods(request: RouteRequest) -> None: ...
 
 
-def test_mistakes_are_named_when_they_are_made() -> None:
-    for name, (mistake, error, why) in MISTAKES.items():
-        with case(name), pytest.raises(error, match=why):
-            mistake()
+RESOURCE = pkg.ProtectedResource(url="https://a.example/mcp", authorization_servers=("https://b",))
+TOKENS = pkg.Authentication(verify=pkg.static_tokens({}), resource=RESOURCE)
+KNOWN = "/.well-known/oauth-protected-resource"
+FOR_OWNERS = Route("/x", plain, authenticated=True)
+BOTH = Route("/x", two_methods, methods=["GET", "POST"])
+
+
+def test_mistakes_of_a_route_are_named_when_it_is_made() -> None:
+    rows: tuple[tuple[str, Any, dict[str, Any], type[Exception], str], ...] = (
+        ("x", plain, {}, ValueError, "the route x: the path must begin"),
+        ("/{x}", plain, {}, ValueError, "plain, .*: the path must not have parameters"),
+        ("/x", plain, {"methods": "GET"}, TypeError, r"methods=\[.GET.\]"),
+        ("/x", plain, {"methods": ["get"]}, ValueError, "got 'get'"),
+        ("/x", plain, {"methods": ["OPTIONS"]}, ValueError, "'OPTIONS'"),
+        ("/x", two, {}, TypeError, "two, .* expected a function of one"),
+        ("/x", "x", {}, TypeError, "got 'x'"),
+        ("/x", asgi_app, {"methods": ["GET"]}, TypeError, "asgi_app, .* takes no methods"),
+    )
+    for path, endpoint, options, error, why in rows:
+        with case(why), pytest.raises(error, match=why):
+            Route(path, cast(Any, endpoint), **options)
+
+
+def test_mistakes_of_routes_are_named_when_an_application_is_made() -> None:
+    rows: tuple[tuple[list[Route], dict[str, Any], str], ...] = (
+        ([Route("/mcp", plain)], {}, "plain, the route /mcp: "),
+        ([Route("/mcp", asgi_app)], {}, "uses this path"),
+        ([Route("/mcp/", asgi_app)], {}, "uses this path"),
+        ([FOR_OWNERS], {}, r"plain, the route /x requires a token: set HttpOptions\(authent"),
+        ([Route("/x", plain)], {"path": "/x"}, "choose"),
+        ([Route("/sse", plain)], {"old_sse": True}, "uses this path itself"),
+        ([Route(KNOWN, plain)], {"authentication": TOKENS}, "uses this path itself"),
+        ([Route("/x", plain), BOTH], {}, "two_methods, the route /x: plain, .*/x already uses"),
+        ([Route("/x", asgi_app), Route("/x/", Starlette())], {}, "asgi_app.* already uses"),
+    )
+    for routes, options, why in rows:
+        with case(why), pytest.raises(ValueError, match=why):
+            app_of(ours(), routes=routes, **options)
 
 
 async def admin(_: Request) -> PlainTextResponse:

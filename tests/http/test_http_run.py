@@ -102,6 +102,17 @@ def test_shared_options_can_be_pickled_for_workers() -> None:
     assert (http.shared.lease, vars(http.shared.engine)) == (5.0, vars(engine))
 
 
+@pytest.mark.shows("S3-11")
+def test_a_server_is_for_this_machine_unless_it_is_given_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chosen = chosen_of_runs(monkeypatch)
+    with pytest.raises(ValueError, match="allowed_hosts"):
+        pkg.run_http(OURS, host="0.0.0.0")
+    pkg.run_http(OURS)
+    assert [options.host for options in chosen] == ["127.0.0.1"]
+
+
 def test_a_name_is_that_of_an_application_or_of_what_makes_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -145,7 +156,6 @@ def test_an_application_that_cannot_be_served_so_is_refused() -> None:
             ValueError,
             "give them to http_app",
         ),
-        "other hosts": (lambda: pkg.run_http(WORKER, host="0.0.0.0"), ValueError, "allowed_hosts"),
     }
     for name, (call, error, why) in cases.items():
         with case(name), pytest.raises(error, match=why):
@@ -307,19 +317,6 @@ def test_workers_share_a_port_and_are_replaced_and_drained(redis: Redis) -> None
             assert said.count("WARNING") == 1
             assert "Traceback" not in said
             assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
-
-    run(script(), 300)
-
-
-@pytest.mark.long
-def test_workers_end_with_the_process_that_started_them(redis: Redis) -> None:
-    async def script() -> None:
-        async with serve_module("support.http.worker", "PORT", environment=redis) as process:
-            async with calling(process.port) as site:
-                pids = await pids_of(site)
-            process.processes[0].kill()
-            while any(Path(f"/proc/{pid}/exe").exists() for pid in pids):
-                await asyncio.sleep(0.01)
 
     run(script(), 300)
 

@@ -3,30 +3,16 @@
 from typing import Any
 
 import pytest
-from mcp_revisions.v2025_11_25 import Session
-from mcp_revisions.v2025_11_25.models import CallToolRequestParams
-from support.http.serving import outcome, serving, text_in
+from support.http.serving import echo, outcome, serving, text_in
 from support.revisions import HANDSHAKE, OLD, STATELESS
-from support.sessions.talking import INITIALIZED, hello, pkg, request, tools, whose
+from support.sessions.talking import INITIALIZED, hello, pkg, request, tools
 from support.tables import case
 
 STREAMABLE = HANDSHAKE[1:]
-CHANGED = "notifications/tools/list_changed"
-UPDATED = "notifications/resources/updated"
-TOLD = frozenset({CHANGED, UPDATED, "notifications/message"})
 
 
-async def call(session: Session, params: CallToolRequestParams) -> str:
-    if params.name == "who":
-        return str(whose(session))
-    if params.name == "log":
-        await session.log("info", "low")
-        await session.log("error", "high")
-    return str(params.name)
-
-
-def ours(revision: str = OLD, **members: Any) -> Any:
-    return tools(revision, call, SENDS=TOLD, **members)
+def ours(revision: str = OLD) -> Any:
+    return tools(revision, echo)
 
 
 class TestBeginning:

@@ -1,8 +1,6 @@
 """One POST of 2026-07-28: its checks, their order, and each refusal."""
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -15,6 +13,7 @@ from support.http.serving import (
     JSON,
     POSTED,
     Site,
+    echo,
     outcome,
     raw,
     serving,
@@ -33,7 +32,6 @@ from support.sessions.talking import (
     models,
     notification,
     pkg,
-    request,
     server,
     tools,
 )
@@ -63,10 +61,6 @@ async def asks(session: Session, params: CallToolRequestParams) -> str:
     return str(content_of(answer).text)
 
 
-async def echo(session: Session, params: CallToolRequestParams) -> str:
-    return str(params.name)
-
-
 def asking() -> Any:
     """A server of this revision alone."""
     members = {"on_list_tools": on_list_tools, "SENDS": {"notifications/message"}}
@@ -78,179 +72,89 @@ def guard_options() -> JsonObject:
     return {"authentication": pkg.Authentication(verify=verify)}
 
 
-@dataclass
-class Call:
-    """A request that passes all checks until it is spoilt."""
-
-    verb: str = "POST"
-    message: Any = field(
-        default_factory=lambda: request(
-            "tools/call",
-            7,
-            name="x",
-            arguments={"region": "eu"},
-            _meta={**META, CAPABILITIES: {"sampling": {}}},
-        )
-    )
-    fields: dict[str, str] = field(
-        default_factory=lambda: {
-            **POSTED,
-            "authorization": f"Bearer {TOKEN}",
-            "mcp-protocol-version": STATELESS,
-            "mcp-method": "tools/call",
-            "mcp-name": "x",
-            "mcp-param-region": "eu",
-        }
-    )
-    in_array: bool = False
-    cut: int | None = None
-
-    @property
-    def meta(self) -> JsonObject:
-        meta: JsonObject = self.message["params"]["_meta"]
-        return meta
-
-    async def make_call(self, site: Site) -> tuple[int, int | None]:
-        """The outcome."""
-        body = json.dumps([self.message] if self.in_array else self.message).encode()[: self.cut]
-        response = await site.http.request(self.verb, site.path, headers=self.fields, content=body)
-        status, code = outcome(response)
-        if code == -32602 and status == 200:
-            # Two checks have the same outcome; the problem tells which of them it was.
-            text = json.dumps(response.json()["error"])
-            return status, code if "logLevel" not in text else LOG_LEVEL
-        return status, code
-
-
 LOG_LEVEL = -1
+FIELD, METHOD = "mcp-protocol-version", "mcp-method"
+NEW, EVIL, OTHER = "2099-01-01", "http://evil.example", "prompts/get"
+GOOD: dict[str, JsonObject] = {
+    "http": {"verb": "POST", "text": "%s"},
+    "fields": {
+        **POSTED,
+        "authorization": f"Bearer {TOKEN}",
+        FIELD: STATELESS,
+        METHOD: "tools/call",
+        "mcp-name": "x",
+        "mcp-param-region": "eu",
+    },
+    "message": {"jsonrpc": "2.0", "id": 7, "method": "tools/call"},
+    "params": {"name": "x", "arguments": {"region": "eu"}},
+    "meta": {**META, CAPABILITIES: {"sampling": {}}},
+}
+"""The parts of a request that passes all checks."""
 
+Spoilt = dict[tuple[str, str], Any]
+"""Changed members of those parts; None leaves one out."""
+Outcome = tuple[int, int | None]
 
-def spoil_origin(call: Call) -> None:
-    call.fields["origin"] = "http://evil.example"
-
-
-def spoil_verb(call: Call) -> None:
-    call.verb = "GET"
-
-
-def spoil_token(call: Call) -> None:
-    del call.fields["authorization"]
-
-
-def spoil_accept(call: Call) -> None:
-    call.fields["accept"] = JSON
-
-
-def spoil_json(call: Call) -> None:
-    call.cut = -1
-
-
-def spoil_shape(call: Call) -> None:
-    call.in_array = True
-
-
-def drop_version(call: Call) -> None:
-    del call.fields["mcp-protocol-version"]
-
-
-def drop_capabilities(call: Call) -> None:
-    del call.meta[CAPABILITIES]
-
-
-def differ_in_version(call: Call) -> None:
-    if "mcp-protocol-version" in call.fields:
-        call.fields["mcp-protocol-version"] = "2098-01-01"
-
-
-def unknown_version(call: Call) -> None:
-    call.meta[VERSION] = "2099-01-01"
-    if call.fields.get("mcp-protocol-version") == STATELESS:
-        call.fields["mcp-protocol-version"] = "2099-01-01"
-
-
-def wrong_method_field(call: Call) -> None:
-    call.fields["mcp-method"] = "Tools/call"
-
-
-def unknown_method(call: Call) -> None:
-    call.message["method"] = "prompts/get"
-    if call.fields["mcp-method"] == "tools/call":
-        call.fields["mcp-method"] = "prompts/get"
-
-
-def drop_name(call: Call) -> None:
-    del call.fields["mcp-name"]
-
-
-def unknown_level(call: Call) -> None:
-    call.meta[LEVEL] = "loud"
-
-
-def unfit_params(call: Call) -> None:
-    call.message["params"]["arguments"] = "eu"
-
-
-def differ_in_param(call: Call) -> None:
-    call.fields["mcp-param-region"] = "us"
-
-
-def lack_capability(call: Call) -> None:
-    if CAPABILITIES in call.meta:
-        call.meta[CAPABILITIES] = {}
-
-
-def forge_state(call: Call) -> None:
-    call.message["params"]["requestState"] = "forged"
-
-
-Check = tuple[str, Callable[[Call], None], tuple[int, int | None]]
-ORDER: list[Check] = [
-    ("SS01", spoil_origin, (403, -32600)),
-    ("SS02", spoil_verb, (405, -32600)),
-    ("SS03", spoil_token, (401, -32600)),
-    ("SS04", spoil_accept, (406, -32600)),
-    ("SS05", spoil_json, (400, -32700)),
-    ("SS06", spoil_shape, (400, -32600)),
-    ("SS08", drop_version, (400, -32020)),
-    ("SS09 RJ13", drop_capabilities, (400, -32602)),
-    ("SS10", differ_in_version, (400, -32020)),
-    ("SS11", unknown_version, (400, -32022)),
-    ("SS12", wrong_method_field, (400, -32020)),
-    ("SS13", unknown_method, (404, -32601)),
-    ("SS14", drop_name, (400, -32020)),
-    ("SS15", unknown_level, (200, LOG_LEVEL)),
-    ("SS16", unfit_params, (200, -32602)),
-    ("SS17", differ_in_param, (400, -32020)),
+ORDER: list[tuple[str, Spoilt, Outcome]] = [
+    ("SS01", {("fields", "origin"): EVIL}, (403, -32600)),
+    ("SS02", {("http", "verb"): "GET"}, (405, -32600)),
+    ("SS03", {("fields", "authorization"): None}, (401, -32600)),
+    ("SS04", {("fields", "accept"): JSON}, (406, -32600)),
+    ("SS05", {("http", "text"): "%s}"}, (400, -32700)),
+    ("SS06", {("http", "text"): "[%s]"}, (400, -32600)),
+    ("SS08", {("fields", FIELD): None}, (400, -32020)),
+    ("SS09 RJ13", {("meta", CAPABILITIES): None}, (400, -32602)),
+    ("SS10", {("fields", FIELD): "2098-01-01"}, (400, -32020)),
+    ("SS11", {("meta", VERSION): NEW, ("fields", FIELD): NEW}, (400, -32022)),
+    ("SS12", {("fields", METHOD): "Tools/call"}, (400, -32020)),
+    ("SS13", dict.fromkeys((("message", "method"), ("fields", METHOD)), OTHER), (404, -32601)),
+    ("SS14", {("fields", "mcp-name"): None}, (400, -32020)),
+    ("SS15", {("meta", LEVEL): "loud"}, (200, LOG_LEVEL)),
+    ("SS16", {("params", "arguments"): "eu"}, (200, -32602)),
+    ("SS17", {("fields", "mcp-param-region"): "us"}, (400, -32020)),
     # The table has these two in the other order. Handlers find out the capabilities that a client
     # needs, and do not run on a forged state.
-    ("SS19", forge_state, (200, -32602)),
-    ("SS18", lack_capability, (400, -32021)),
+    ("SS19", {("params", "requestState"): "forged"}, (200, -32602)),
+    ("SS18", {("meta", CAPABILITIES): {}}, (400, -32021)),
 ]
+
+
+async def outcome_of(site: Site, spoilt: Spoilt) -> Outcome:
+    """Return the outcome of a request with these changes."""
+    parts = {name: {**members} for name, members in GOOD.items()}
+    for (part, name), value in spoilt.items():
+        parts[part][name] = value
+        if value is None:
+            del parts[part][name]
+    http, fields, message, params, meta = parts.values()
+    body = json.dumps({**message, "params": {**params, "_meta": meta}})
+    content = (http["text"] % body).encode()
+    response = await site.http.request(http["verb"], site.path, headers=fields, content=content)
+    status, code = outcome(response)
+    if code == -32602 and status == 200 and "logLevel" in response.text:
+        # Two checks have the same outcome; the problem tells which of them it was.
+        return status, LOG_LEVEL
+    return status, code
 
 
 async def test_each_check_alone_is_answered_in_its_way() -> None:
     for check in ORDER:
         with case(check):
-            _, spoil, expected = check
+            _, spoilt, expected = check
             async with serving(asking(), **guard_options()) as site:
-                call = Call()
-                assert await call.make_call(site) == (200, None)
-                spoil(call)
-                assert await call.make_call(site) == expected
+                assert await outcome_of(site, {}) == (200, None)
+                assert await outcome_of(site, spoilt) == expected
 
 
 async def test_earlier_of_two_failed_checks_is_answered() -> None:
-    for at in range(len(ORDER) - 1):
-        with case(at):
-            _, spoil, expected = ORDER[at]
-            got: JsonObject = {}
+    for at, (name, spoilt, expected) in enumerate(ORDER[:-1]):
+        with case(name):
             async with serving(asking(), **guard_options()) as site:
-                for later, spoil_too, _ in ORDER[at + 1 :]:
-                    call = Call()
-                    # The later ones check what the earlier ones may have changed.
-                    spoil(call)
-                    spoil_too(call)
-                    got[later] = await call.make_call(site)
+                got = {
+                    # What both change is as the earlier one has it.
+                    later: await outcome_of(site, {**too, **spoilt})
+                    for later, too, _ in ORDER[at + 1 :]
+                }
             assert got == dict.fromkeys(got, expected)
 
 
@@ -300,18 +204,10 @@ class TestFields:
 
     async def test_SS14_RJ11_RJ12_a_name_that_is_another_or_malformed_is_refused(self) -> None:
         async with serving(tools(STATELESS, echo)) as site:
-            for field in [
-                None,
-                "",
-                "X",
-                "y",
-                "=?base64?eQ==?=",
-                "=?base64?eA?=",
-                "=?base64?eA==",
-                "=?base64?=",
-                "=?base64?" + "A" * 20_000 + "?=",
-                "x\x80",
-            ]:
+            for field in (
+                *(None, "", "X", "y", "=?base64?eQ==?=", "=?base64?eA?=", "=?base64?eA=="),
+                *("=?base64?=", "=?base64?" + "A" * 20_000 + "?=", "x\x80"),
+            ):
                 with case(field):
                     given: Any = field if field is None else field.encode("latin-1")
                     answer = await site.modern("tools/call", name="x", headers={"mcp-name": given})

@@ -9,7 +9,7 @@ from typing import Any
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams, PaginatedRequestParams
 from support.http.fire import until, wait_until_idle
-from support.http.serving import Site, outcome, serving
+from support.http.serving import Site, echo, outcome, serving
 from support.json_types import JsonObject
 from support.revisions import STATELESS
 from support.sessions.talking import CAPABILITIES, META, models, pkg, tools, whose
@@ -19,10 +19,6 @@ ASKING: JsonObject = {**META, CAPABILITIES: {"elicitation": {"form": {}}}}
 NAMES = {"a" * 16: "ada", "b" * 16: "ben"}
 REFUSED = (400, -32020)
 SERVED = (200, None)
-
-
-async def echo(session: Session, params: CallToolRequestParams) -> str:
-    return str(params.name)
 
 
 def listing(on_list_tools: Any) -> Any:

@@ -10,7 +10,7 @@ from mcp_protogen.runtime.core.quotas import NoRoom, Quota
 from mcp_protogen.runtime.http.server.options import quota_of
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
-from support.http.principals import ADA, BEN, GUARD
+from support.auth.guarding import ADA, BEN, GUARD
 from support.http.serving import Session as Client
 from support.http.serving import app_of, serving, text_in
 from support.json_types import JsonObject

@@ -23,15 +23,15 @@ RUNTIME = ROOT / "codegen" / "mcp_protogen" / "runtime"
 GOLDEN = ROOT / "generated" / "mcp_revisions"
 
 # The bottom of every range in pyproject.toml; the top is what the rest of the suite runs on.
-LOWEST = (
-    "black==26.1.0",
-    "datamodel-code-generator==0.74.0",
-    "jinja2==3.1.6",
-    "jsonschema==4.23.0",
-    "pydantic==2.12.0",
-    "referencing==0.35.0",
-    "typer==0.18.0",
-)
+LOWEST = """
+black==26.1.0
+datamodel-code-generator==0.74.0
+jinja2==3.1.6
+jsonschema==4.23.0
+pydantic==2.12.0
+referencing==0.35.0
+typer==0.18.0
+"""
 
 # The requirements of the runtime: Pydantic, and its requirements.
 NEEDED = (
@@ -102,13 +102,11 @@ def runtime_wheel(building: Mapping[str, str], tmp_path_factory: pytest.TempPath
 
 @pytest.fixture(scope="module")
 def wheel_environment(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The `bin` folder of an environment that was empty, and now has the wheel."""
-    return environment(tmp_path_factory.mktemp("installed") / "venv", wheel_in(dist))
-
-
-@pytest.fixture(scope="module")
-def lowest_environment(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return environment(tmp_path_factory.mktemp("lowest") / "venv", wheel_in(dist), *LOWEST)
+    """The `bin` folder of an environment that has the wheel and the lowest that it asks for."""
+    folder = tmp_path_factory.mktemp("installed")
+    (folder / "lowest.txt").write_text(LOWEST)
+    options = ("--constraint", str(folder / "lowest.txt"))
+    return environment(folder / "venv", wheel_in(dist), options=options)
 
 
 def link_needed(installed: Path, binaries: Path) -> None:
@@ -137,23 +135,21 @@ def assert_golden(package: Path, golden: Path = GOLDEN) -> None:
     assert differing == []
 
 
-def test_wheel_does_the_main_job_in_an_empty_environment(
+def test_wheel_writes_the_committed_bytes_with_the_lowest_dependencies(
     wheel_environment: Path, tmp_path: Path
 ) -> None:
-    run(wheel_environment / "mcp-gen", *ONE, cwd=tmp_path)
-    run(wheel_environment / "mcp-gen", *ONE, "--check", cwd=tmp_path)
-    run(
-        wheel_environment / "python",
-        "-c",
-        "import pkg; pkg.load('2025-11-25').Server()",
-        cwd=tmp_path,
-    )
-    (tmp_path / "server.py").write_text(SERVER)
-    called = run(
-        wheel_environment / "mcp-gen", "call", "server.py", "add", "a=1", "b=2", cwd=tmp_path
-    )
-    assert called == "3\n"
+    mcp_gen = wheel_environment / "mcp-gen"
+    run(mcp_gen, *COMMITTED, cwd=tmp_path)
+    assert_golden(tmp_path / "pkg")
     assert_golden(packages_in(wheel_environment) / "mcp_revisions")
+    run(mcp_gen, *COMMITTED, "--check", cwd=tmp_path)
+    load = "import pkg; pkg.load('2026-07-28').Client()"
+    run(wheel_environment / "python", "-c", load, cwd=tmp_path)
+    (tmp_path / "server.py").write_text(SERVER)
+    assert run(mcp_gen, "call", "server.py", "add", "a=1", "b=2", cwd=tmp_path) == "3\n"
+    wrong = subprocess.run([mcp_gen, "new"], cwd=tmp_path, capture_output=True, text=True)
+    assert (wrong.returncode, wrong.stderr.splitlines()[0][:19]) == (2, "error[wrong-usage]:")
+    everything_else_works(wheel_environment, tmp_path)
 
 
 def everything_else_works(binaries: Path, work: Path) -> None:
@@ -288,24 +284,11 @@ for module in walk_packages(pkg.__path__, "pkg."):
 
 
 def test_copied_package_is_imported_with_the_lowest_pydantic_alone(
-    lowest_environment: Path, tmp_path: Path
+    wheel_environment: Path, tmp_path: Path
 ) -> None:
     venv.create(tmp_path / "venv", with_pip=False)
     binaries = tmp_path / "venv" / "bin"
-    link_needed(lowest_environment, binaries)
+    link_needed(wheel_environment, binaries)
     (tmp_path / "pkg").symlink_to(copied_package())
     run(binaries / "python", "-c", IMPORT_ALL, cwd=tmp_path)
     assert run(binaries / "python", "-c", CALL, cwd=tmp_path) == "{'result': 3}\n"
-
-
-def test_lowest_supported_dependencies_write_the_same_bytes(
-    lowest_environment: Path, tmp_path: Path
-) -> None:
-    mcp_gen = lowest_environment / "mcp-gen"
-    run(mcp_gen, *COMMITTED, cwd=tmp_path)
-    assert_golden(tmp_path / "pkg")
-    load = "import pkg; pkg.load('2026-07-28').Client()"
-    run(lowest_environment / "python", "-c", load, cwd=tmp_path)
-    wrong = subprocess.run([mcp_gen, "new"], cwd=tmp_path, capture_output=True, text=True)
-    assert (wrong.returncode, wrong.stderr.splitlines()[0][:19]) == (2, "error[wrong-usage]:")
-    everything_else_works(lowest_environment, tmp_path)

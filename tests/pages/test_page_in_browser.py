@@ -185,7 +185,7 @@ def test_a_choice_that_a_browser_kept_is_passed_on_as_well(page: Page, tmp_path:
 
 
 def test_a_link_to_a_change_shows_it_clear_of_the_filters(page: Page, address: str) -> None:
-    name = "change-field-type-SubscriptionsAcknowledgedNotification100.params._meta"
+    name = "change-field-type-SubscriptionsAcknowledgedNotification101.params._meta"
     page.open(f"{address}#{name}")
     bar, row = page.evaluate(
         f"[document.querySelector('#filters'), document.getElementById({name!r})]"

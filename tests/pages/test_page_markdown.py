@@ -57,6 +57,13 @@ def test_without_a_reader_each_change_says_whom_it_concerns() -> None:
     assert bullets[1].endswith(" *(client, sdk)*")
 
 
+def test_headline_about_features_is_bold() -> None:
+    changes = tuple(replace(change, feature="tools") for change in SMALL.changes)
+    lines = render(replace(SMALL, changes=changes), reader=Reader.CLIENT).splitlines()
+    assert lines[2].startswith("**2025-06-18 against 2025-03-26: 2 breaking for clients: ")
+    assert lines[2].endswith(".**")
+
+
 def test_irrelevant_changes_are_left_out() -> None:
     page = render(SMALL, reader=Reader.GATEWAY)
     assert "`AudioContent`" not in page

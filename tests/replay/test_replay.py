@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support.running import Ran
 
-from .replay import CASES, ENVIRONMENT, Command, play, process
+from .replay import CASES, ENVIRONMENT, load_record, play
 
 ALL = sorted(CASES.iterdir())
 
@@ -17,23 +17,10 @@ def test_case(
 ) -> None:
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
-    assert_as_recorded(case, tmp_path, lambda arguments, _: mcp_gen(*arguments))
+    assert play(case, tmp_path, lambda arguments, _: mcp_gen(*arguments)) == load_record(case)
 
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
 def test_case_as_a_process(case: Path, tmp_path: Path) -> None:
-    assert_as_recorded(case, tmp_path, process)
-
-
-def assert_as_recorded(case: Path, tmp_path: Path, command: Command) -> None:
-    """Require that a case has its recorded result."""
-    happened = play(case, tmp_path, command)
-    assert happened.stderr == (case / "stderr").read_text()
-    assert happened.stdout == (case / "stdout").read_text()
-    assert happened.exit == int((case / "exit").read_text())
-    assert happened.tree == (case / "tree").read_text()
-    for path in (case / "expected").rglob("*"):
-        if path.is_file():
-            made = tmp_path / path.relative_to(case / "expected")
-            assert made.read_text() == path.read_text(), made.name
+    assert play(case, tmp_path) == load_record(case)

@@ -55,7 +55,7 @@ def run(script: str) -> str:
 
 def test_threads_may_use_unbuilt_models_at_once() -> None:
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(run, [STRESS] * 8))
+        list(pool.map(run, [STRESS] * 4))
 
 
 def test_importing_models_builds_none_of_them() -> None:

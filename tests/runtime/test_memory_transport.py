@@ -31,21 +31,18 @@ def test_message_is_taken_in_context_of_receiver() -> None:
     assert seen == [(b"1", "receiver"), (b"2", "receiver")]
 
 
-def test_message_refused_by_receiver_waits_for_receive() -> None:
-    async def main() -> None:
-        ours, theirs = memory_pair()
-        theirs.hand_over(lambda received: received != b"2")
-        rest = asyncio.create_task(theirs.receive())
-        await asyncio.sleep(0)
-        await ours.send([b"1", b"2", b"3"])
-        assert await rest == [b"3"]
-        await ours.send([b"4"])
-        assert await theirs.receive() == [b"4"]
-
-    asyncio.run(main())
+async def test_message_refused_by_receiver_waits_for_receive() -> None:
+    ours, theirs = memory_pair()
+    theirs.hand_over(lambda received: received != b"2")
+    rest = asyncio.create_task(theirs.receive())
+    await asyncio.sleep(0)
+    await ours.send([b"1", b"2", b"3"])
+    assert await rest == [b"3"]
+    await ours.send([b"4"])
+    assert await theirs.receive() == [b"4"]
 
 
-def test_who_sends_more_than_fits_goes_on_once_some_of_it_is_taken_in(
+async def test_who_sends_more_than_fits_goes_on_once_some_of_it_is_taken_in(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(memory, "_MOST", 1)
@@ -55,15 +52,12 @@ def test_who_sends_more_than_fits_goes_on_once_some_of_it_is_taken_in(
         seen.append(received)
         return True
 
-    async def main() -> None:
-        ours, theirs = memory_pair()
-        theirs.hand_over(take)
-        async with asyncio.timeout(10):
-            for number in range(5):
-                await ours.send([b"%d" % number])
-        ours.feed_eof()
-        theirs.hand_over(None)
-        left = await theirs.receive()
-        assert [*seen, *left] == [b"0", b"1", b"2", b"3", b"4"]
-
-    asyncio.run(main())
+    ours, theirs = memory_pair()
+    theirs.hand_over(take)
+    async with asyncio.timeout(10):
+        for number in range(5):
+            await ours.send([b"%d" % number])
+    ours.feed_eof()
+    theirs.hand_over(None)
+    left = await theirs.receive()
+    assert [*seen, *left] == [b"0", b"1", b"2", b"3", b"4"]

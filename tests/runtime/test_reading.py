@@ -115,7 +115,7 @@ def test_a_flood_lets_others_have_their_turn() -> None:
     assert turns >= 10
 
 
-def test_lines_after_end_of_reading_are_dropped() -> None:
+async def test_lines_after_end_of_reading_are_dropped() -> None:
     intake = Intake()
 
     async def script(lines: LineProtocol, reading: Any) -> None:
@@ -125,23 +125,17 @@ def test_lines_after_end_of_reading_are_dropped() -> None:
         assert intake.taken == []
         lines.eof_received()
 
-    async def main() -> None:
-        lines = LineProtocol()
-        reading = asyncio.create_task(read(LineTransport(lines), intake))
-        await asyncio.sleep(0)
-        await script(lines, reading)
-
-    asyncio.run(main())
+    lines = LineProtocol()
+    reading = asyncio.create_task(read(LineTransport(lines), intake))
+    await asyncio.sleep(0)
+    await script(lines, reading)
 
 
-def test_a_connection_that_breaks_says_why() -> None:
-    async def main() -> None:
-        lines = LineProtocol()
-        reading = asyncio.create_task(read(LineTransport(lines), Intake()))
-        await asyncio.sleep(0)
-        lines.data_received(b"last\n")
-        lines.connection_lost(OSError("reset"))
-        with pytest.raises(Disconnected, match="reset"):
-            await reading
-
-    asyncio.run(main())
+async def test_a_connection_that_breaks_says_why() -> None:
+    lines = LineProtocol()
+    reading = asyncio.create_task(read(LineTransport(lines), Intake()))
+    await asyncio.sleep(0)
+    lines.data_received(b"last\n")
+    lines.connection_lost(OSError("reset"))
+    with pytest.raises(Disconnected, match="reset"):
+        await reading

@@ -108,137 +108,116 @@ async def in_ours(site: Site, job: Job) -> None:
 
 
 @pytest.mark.parametrize("way", [in_its_own_task, in_ours])
-def test_a_request_is_answered_or_cancelled_alike(way: Run) -> None:
-    async def main() -> None:
-        site = Site()
-        (one, first), (other, second) = site.job(1), site.job(2)
-        both = [asyncio.create_task(way(site, job)) for job in (one, other)]
-        while site.log != [1, 2]:
-            await asyncio.sleep(0)
-        assert site.endpoint.jobs.working == 2
-        site.endpoint.jobs.cancel(other)
-        site.endpoint.jobs.cancel(other)
-        site.go.set()
-        # The waiting task continues.
-        await asyncio.gather(*both)
-        assert (first.told, second.told) == ([1], ["skipped"])
-        assert site.log == [1, 2, "cancelled"]
-        assert (one.open, other.open) == (False, False)
-        assert not site.endpoint.jobs.running
-        assert site.endpoint.jobs.working == 0
-        assert [task.cancelling() for task in both] == [0, 0]
-
-    asyncio.run(main())
-
-
-def test_the_limit_is_one_for_both() -> None:
-    async def main() -> None:
-        site = Site(max_in_flight=1)
-        (one, first), (other, second), (third, last) = site.job(1), site.job(2), site.job(3)
-        site.endpoint.jobs.start(one)
-        # A task that waits for the answer gets it at once; others get a turn.
-        await site.endpoint.jobs.run(other)
-        assert second.told == [BUSY]
-        site.endpoint.jobs.start(third)
-        assert (site.endpoint.jobs.working, site.endpoint.jobs.waiting) == (1, 1)
-        site.go.set()
-        while not last.told:
-            await asyncio.sleep(0)
-        assert (first.told, last.told, site.log) == ([1], [3], [1, 3])
-        assert site.endpoint.jobs.waiting == 0
-
-    asyncio.run(main())
-
-
-def test_many_clients_may_use_one_id_at_a_time() -> None:
-    async def main() -> None:
-        site = Site(shared=True)
-        jobs = [site.job(7) for _ in range(3)]
-        waiting = [asyncio.create_task(site.endpoint.jobs.run(job)) for job, _ in jobs]
+async def test_a_request_is_answered_or_cancelled_alike(way: Run) -> None:
+    site = Site()
+    (one, first), (other, second) = site.job(1), site.job(2)
+    both = [asyncio.create_task(way(site, job)) for job in (one, other)]
+    while site.log != [1, 2]:
         await asyncio.sleep(0)
-        site.endpoint.jobs.cancel(jobs[1][0])
-        site.go.set()
-        await asyncio.gather(*waiting)
-        assert [reply.told for _, reply in jobs] == [[7], ["skipped"], [7]]
+    assert site.endpoint.jobs.working == 2
+    site.endpoint.jobs.cancel(other)
+    site.endpoint.jobs.cancel(other)
+    site.go.set()
+    # The waiting task continues.
+    await asyncio.gather(*both)
+    assert (first.told, second.told) == ([1], ["skipped"])
+    assert site.log == [1, 2, "cancelled"]
+    assert (one.open, other.open) == (False, False)
+    assert not site.endpoint.jobs.running
+    assert site.endpoint.jobs.working == 0
+    assert [task.cancelling() for task in both] == [0, 0]
 
-    asyncio.run(main())
 
-
-def test_notifications_before_answer_belong_to_request() -> None:
-    async def main() -> None:
-        site = Site()
-        (one, first), (other, second) = site.job(1), site.job(2)
-
-        async def refuse() -> None:
-            raise LookupError("not today")
-
-        async def last_long() -> None:
-            await asyncio.Event().wait()
-
-        with pytest.raises(LookupError, match="not today"):
-            await site.endpoint.jobs.run(one, refuse())
-        assert first.told == ["skipped"]
-        assert site.job(1)[0].open, "the id may not be used again"
-        waiting = asyncio.create_task(site.endpoint.jobs.run(other, last_long()))
+async def test_the_limit_is_one_for_both() -> None:
+    site = Site(max_in_flight=1)
+    (one, first), (other, second), (third, last) = site.job(1), site.job(2), site.job(3)
+    site.endpoint.jobs.start(one)
+    # A task that waits for the answer gets it at once; others get a turn.
+    await site.endpoint.jobs.run(other)
+    assert second.told == [BUSY]
+    site.endpoint.jobs.start(third)
+    assert (site.endpoint.jobs.working, site.endpoint.jobs.waiting) == (1, 1)
+    site.go.set()
+    while not last.told:
         await asyncio.sleep(0)
-        site.endpoint.jobs.cancel(other)
+    assert (first.told, last.told, site.log) == ([1], [3], [1, 3])
+    assert site.endpoint.jobs.waiting == 0
+
+
+async def test_many_clients_may_use_one_id_at_a_time() -> None:
+    site = Site(shared=True)
+    jobs = [site.job(7) for _ in range(3)]
+    waiting = [asyncio.create_task(site.endpoint.jobs.run(job)) for job, _ in jobs]
+    await asyncio.sleep(0)
+    site.endpoint.jobs.cancel(jobs[1][0])
+    site.go.set()
+    await asyncio.gather(*waiting)
+    assert [reply.told for _, reply in jobs] == [[7], ["skipped"], [7]]
+
+
+async def test_notifications_before_answer_belong_to_request() -> None:
+    site = Site()
+    (one, first), (other, second) = site.job(1), site.job(2)
+
+    async def refuse() -> None:
+        raise LookupError("not today")
+
+    async def last_long() -> None:
+        await asyncio.Event().wait()
+
+    with pytest.raises(LookupError, match="not today"):
+        await site.endpoint.jobs.run(one, refuse())
+    assert first.told == ["skipped"]
+    assert site.job(1)[0].open, "the id may not be used again"
+    waiting = asyncio.create_task(site.endpoint.jobs.run(other, last_long()))
+    await asyncio.sleep(0)
+    site.endpoint.jobs.cancel(other)
+    await waiting
+    assert (second.told, site.log) == (["skipped"], [])
+    assert not site.endpoint.jobs.running
+
+
+async def test_whoever_is_cancelled_does_not_go_on_and_the_id_may_be_used_again() -> None:
+    site = Site()
+    job, reply = site.job(1)
+    waiting = asyncio.create_task(site.endpoint.jobs.run(job))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
         await waiting
-        assert (second.told, site.log) == (["skipped"], [])
-        assert not site.endpoint.jobs.running
-
-    asyncio.run(main())
-
-
-def test_whoever_is_cancelled_does_not_go_on_and_the_id_may_be_used_again() -> None:
-    async def main() -> None:
-        site = Site()
-        job, reply = site.job(1)
-        waiting = asyncio.create_task(site.endpoint.jobs.run(job))
-        await asyncio.sleep(0)
-        waiting.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await waiting
-        assert reply.told == ["skipped"]
-        again, answered = site.job(1)
-        site.go.set()
-        await site.endpoint.jobs.run(again)
-        assert answered.told == [1]
-
-    asyncio.run(main())
+    assert reply.told == ["skipped"]
+    again, answered = site.job(1)
+    site.go.set()
+    await site.endpoint.jobs.run(again)
+    assert answered.told == [1]
 
 
-def test_at_the_end_nothing_is_begun_and_all_that_runs_is_cancelled() -> None:
-    async def main() -> None:
-        site = Site(shared=True)
-        job, reply = site.job(1)
-        waiting = asyncio.create_task(site.endpoint.jobs.run(job))
-        await asyncio.sleep(0)
-        site.endpoint.cancel_all()
-        await waiting
-        late, refused = site.job(2)
-        await site.endpoint.jobs.run(late)
-        assert (reply.told, refused.told, site.log) == (["skipped"], [BUSY], [1, "cancelled"])
-
-    asyncio.run(main())
+async def test_at_the_end_nothing_is_begun_and_all_that_runs_is_cancelled() -> None:
+    site = Site(shared=True)
+    job, reply = site.job(1)
+    waiting = asyncio.create_task(site.endpoint.jobs.run(job))
+    await asyncio.sleep(0)
+    site.endpoint.cancel_all()
+    await waiting
+    late, refused = site.job(2)
+    await site.endpoint.jobs.run(late)
+    assert (reply.told, refused.told, site.log) == (["skipped"], [BUSY], [1, "cancelled"])
 
 
 @pytest.mark.parametrize("way", [in_its_own_task, in_ours])
-def test_at_an_orderly_end_what_takes_too_long_is_answered_with_an_error_and_ended(
+async def test_at_an_orderly_end_what_takes_too_long_is_answered_with_an_error_and_ended(
     way: Run,
 ) -> None:
-    async def main() -> None:
-        site = Site(max_in_flight=1)
-        job, reply = site.job(1)
-        waiting = asyncio.create_task(way(site, job))
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        await site.endpoint.close(0)
-        await waiting
-        late, refused = site.job(2)
-        await site.endpoint.jobs.run(late)
-        assert (reply.told, refused.told, site.log) == ([BUSY], [BUSY], [1, "cancelled"])
-
-    asyncio.run(main())
+    site = Site(max_in_flight=1)
+    job, reply = site.job(1)
+    waiting = asyncio.create_task(way(site, job))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    await site.endpoint.close(0)
+    await waiting
+    late, refused = site.job(2)
+    await site.endpoint.jobs.run(late)
+    assert (reply.told, refused.told, site.log) == ([BUSY], [BUSY], [1, "cancelled"])
 
 
 _CALLER: ContextVar[object] = ContextVar("_CALLER", default=None)
@@ -315,18 +294,15 @@ def test_who_keeps_the_task_of_a_handler_cannot_cancel_another_with_it() -> None
     assert asyncio.run(answers_to_burst(serve, 3)) == [[1], [2], [3]]
 
 
-def test_requests_are_served_where_tasks_begin_at_once() -> None:
+async def test_requests_are_served_where_tasks_begin_at_once() -> None:
     async def serve(id: int) -> None:
         if id % 2:
             await asyncio.sleep(0)
 
-    async def main() -> None:
-        loop = asyncio.get_running_loop()
-        loop.set_task_factory(eager)
-        assert await answers_to_burst(serve, 9, max_in_flight=2) == [[id] for id in range(1, 10)]
-        loop.set_task_factory(None)
-
-    asyncio.run(main())
+    loop = asyncio.get_running_loop()
+    loop.set_task_factory(eager)
+    assert await answers_to_burst(serve, 9, max_in_flight=2) == [[id] for id in range(1, 10)]
+    loop.set_task_factory(None)
 
 
 @coroutine
@@ -387,53 +363,44 @@ def test_requests_that_come_together_may_limit_their_time_and_have_tasks_of_thei
     assert set(ended[:-1]) == {1, 2, 4, 5, 6}
 
 
-def test_waiting_request_delays_no_other_of_its_batch() -> None:
-    async def main() -> None:
-        site = Site()
-        jobs = [site.job(id) for id in range(1, 9)]
-        for job, _ in jobs:
-            site.endpoint.jobs.start(job)
-        # One step for the first, and one for all others.
+async def test_waiting_request_delays_no_other_of_its_batch() -> None:
+    site = Site()
+    jobs = [site.job(id) for id in range(1, 9)]
+    for job, _ in jobs:
+        site.endpoint.jobs.start(job)
+    # One step for the first, and one for all others.
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert site.log == [*range(1, 9)]
+    site.go.set()
+    while site.endpoint.jobs.running:
         await asyncio.sleep(0)
+    assert [reply.told for _, reply in jobs] == [[id] for id in range(1, 9)]
+
+
+async def test_a_request_that_is_cancelled_before_it_begins_never_begins() -> None:
+    site = Site()
+    (one, first), (other, second), (third, last) = site.job(1), site.job(2), site.job(3)
+    for job in (one, other, third):
+        site.endpoint.jobs.start(job)
+    site.endpoint.jobs.cancel(other)
+    site.go.set()
+    while site.endpoint.jobs.running:
         await asyncio.sleep(0)
-        assert site.log == [*range(1, 9)]
-        site.go.set()
-        while site.endpoint.jobs.running:
-            await asyncio.sleep(0)
-        assert [reply.told for _, reply in jobs] == [[id] for id in range(1, 9)]
-
-    asyncio.run(main())
+    assert (first.told, second.told, last.told) == ([1], ["skipped"], [3])
+    assert (site.log, site.endpoint.jobs.working) == ([1, 3], 0)
 
 
-def test_a_request_that_is_cancelled_before_it_begins_never_begins() -> None:
-    async def main() -> None:
-        site = Site()
-        (one, first), (other, second), (third, last) = site.job(1), site.job(2), site.job(3)
-        for job in (one, other, third):
-            site.endpoint.jobs.start(job)
-        site.endpoint.jobs.cancel(other)
-        site.go.set()
-        while site.endpoint.jobs.running:
-            await asyncio.sleep(0)
-        assert (first.told, second.told, last.told) == ([1], ["skipped"], [3])
-        assert (site.log, site.endpoint.jobs.working) == ([1, 3], 0)
+async def test_the_handler_of_a_notification_begins_before_the_requests_that_follow() -> None:
+    site = Site()
 
-    asyncio.run(main())
+    async def note() -> None:
+        site.log.append("noted")
 
-
-def test_the_handler_of_a_notification_begins_before_the_requests_that_follow() -> None:
-    async def main() -> None:
-        site = Site()
-
-        async def note() -> None:
-            site.log.append("noted")
-
-        site.go.set()
-        site.endpoint.jobs.start(site.job(1)[0])
-        site.endpoint.jobs.run_beside(note(), "notifications/x")
-        site.endpoint.jobs.start(site.job(2)[0])
-        while site.endpoint.jobs.running:
-            await asyncio.sleep(0)
-        assert site.log == [1, "noted", 2]
-
-    asyncio.run(main())
+    site.go.set()
+    site.endpoint.jobs.start(site.job(1)[0])
+    site.endpoint.jobs.run_beside(note(), "notifications/x")
+    site.endpoint.jobs.start(site.job(2)[0])
+    while site.endpoint.jobs.running:
+        await asyncio.sleep(0)
+    assert site.log == [1, "noted", 2]

@@ -14,7 +14,7 @@ from mcp_protogen.runtime.messages.results import UnknownResultType, result_read
 from mcp_revisions.v2025_11_25 import methods
 from mcp_revisions.v2026_07_28 import methods as s
 from mcp_revisions.v2026_07_28 import models as m
-from pydantic import Field, ValidationError
+from pydantic import Field
 from support.json_types import Json, JsonObject
 
 TOOLS: list[Json] = [{"name": "a", "inputSchema": {"type": "object"}}]
@@ -56,10 +56,6 @@ class TestLeniency:
         ]:
             assert read(s.LIST_TOOLS, without(member)).to_wire() == WHOLE | {member: instead}
 
-    def test_everything_may_be_absent_at_once(self) -> None:
-        found = read(s.LIST_TOOLS, {"tools": []})
-        assert (found.result_type, found.ttl_ms, found.cache_scope) == ("complete", 0, "private")
-
     def test_a_negative_number_reads_as_the_rules_say(self) -> None:
         for ttl in [-1, -0.5, -(10**30)]:
             assert read(s.LIST_TOOLS, without(ttlMs=ttl)).ttl_ms == 0
@@ -88,10 +84,6 @@ class TestLeniency:
         assert read(spec, {"resultType": "complete"}).ttl_ms is None
         assert refusal_pointers(spec, {"resultType": "complete", "ttlMs": -1}) == ["/result/ttlMs"]
 
-    def test_models_are_as_strict_as_the_schema(self) -> None:
-        with pytest.raises(ValidationError):
-            m.ListToolsResult.from_wire(without("ttlMs"))
-
     def test_another_type_of_result_is_forgiven_nothing(self) -> None:
         assert refusal_pointers(s.GET_PROMPT, {"resultType": "input_required"}) == ["/result"]
 
@@ -101,11 +93,6 @@ class TestLeniency:
 
 
 class TestResultTypes:
-    def test_each_type_has_its_class(self) -> None:
-        assert type(read(s.GET_PROMPT, WHOLE)) is m.GetPromptResult
-        asked = read(s.GET_PROMPT, {"resultType": "input_required", "requestState": "x"})
-        assert type(asked) is m.InputRequiredResult
-
     def test_an_unknown_one_is_refused(self) -> None:
         for spec in BOTH:
             assert refusal_pointers(spec, without(resultType="task")) == ["/result/resultType"]

@@ -14,14 +14,13 @@ from mcp_protogen.runtime.core.models import (
     OpenUnion,
     UnknownContent,
     WireModel,
-    validator_of,
 )
 from mcp_protogen.runtime.core.models.added_members import narrow_to
 from mcp_protogen.runtime.core.models.base import has_failed, text_of
 from mcp_revisions.v2025_11_25 import models as m
 from mcp_revisions.v2026_07_28 import models as stateless
 from pydantic import BaseModel, Field, ValidationError, model_validator
-from support.json_types import Json, JsonObject
+from support.json_types import JsonObject
 from support.tables import case
 
 TEXT = {"type": "text", "text": "a"}
@@ -130,6 +129,7 @@ class TestNullAndAbsent:
         with pytest.raises(ValidationError, match="ttl"):
             m.Task.from_wire({name: value for name, value in TASK.items() if name != "ttl"})
 
+    @pytest.mark.shows("S2-33")
     def test_undeclared_members_keep_null(self) -> None:
         wire: JsonObject = {"content": [], "later": None, "deep": {"a": [None]}}
         assert write_both_ways(m.CallToolResult.from_wire(wire)) == wire
@@ -266,27 +266,12 @@ class TestOpenUnion:
         assert [type(block) for block in result.content] == [m.TextContent, m.ResourceLink]
         assert write_both_ways(result) == {"content": [TEXT, link]}
 
+    @pytest.mark.shows("S2-26")
     def test_an_unknown_tag_survives_whole(self) -> None:
         block = {"type": "hologram", "depth": 3, "parts": [{"a": None}], "text": 1}
         result = m.CallToolResult.from_wire({"content": [block]})
         assert type(result.content[0]) is UnknownContent
         assert write_both_ways(result) == {"content": [block]}
-
-    def test_a_wrong_known_block_is_blamed_on_its_arm_alone(self) -> None:
-        with pytest.raises(ValidationError) as caught:
-            m.CallToolResult.from_wire({"content": [{"type": "image", "data": 1}]})
-        assert [(line["loc"][-1], line["type"]) for line in caught.value.errors()] == [
-            ("data", "string_type"),
-            ("mimeType", "missing"),
-        ]
-
-    def test_a_block_without_a_tag_is_one_error(self) -> None:
-        values: list[Json] = [{}, {"text": "a"}, {"type": 3}, {"type": None}, 3, None, []]
-        for block in values:
-            with case(block):
-                with pytest.raises(ValidationError) as caught:
-                    m.CallToolResult.from_wire({"content": [block]})
-                assert caught.value.error_count() == 1
 
     def test_takes_instances_and_writes_them_as_what_they_are(self) -> None:
         class Signed(m.TextContent):
@@ -322,22 +307,12 @@ class TestOpenUnion:
             wire = {"content": content, "role": "user"}
             assert write_both_ways(m.SamplingMessage.from_wire(wire)) == wire
 
-    def test_can_be_read_on_its_own(self) -> None:
-        assert type(validator_of(m.ContentBlock)({"type": "hologram"})) is UnknownContent
-
     def test_needs_a_fallback(self) -> None:
         class Closed(WireModel):
             block: Annotated[m.TextContent | m.ImageContent, OpenUnion("type")]
 
         with pytest.raises(TypeError, match="open union"):
             Closed.from_wire({})
-
-    def test_a_closed_union_stays_closed(self) -> None:
-        ref = {"type": "ref/prompt", "name": "n"}
-        params: JsonObject = {"ref": ref, "argument": {"name": "a", "value": "b"}}
-        assert write_both_ways(m.CompleteRequestParams.from_wire(params)) == params
-        with pytest.raises(ValidationError):
-            m.CompleteRequestParams.from_wire({**params, "ref": {**ref, "type": "ref/other"}})
 
 
 class TestAnyOfRequired:
@@ -363,9 +338,6 @@ class TestAnyOfRequired:
 
 
 class TestInstances:
-    def test_read_and_built_are_equal(self) -> None:
-        assert m.TextContent(text="a") == m.TextContent.from_wire(TEXT)
-
     def test_can_be_copied_and_pickled(self) -> None:
         result = m.CallToolResult.from_wire({"content": [TEXT], "later": None})
         for copy in (deepcopy(result), pickle.loads(pickle.dumps(result))):

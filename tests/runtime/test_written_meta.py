@@ -48,11 +48,6 @@ def params(data: bytes) -> Any:
     return json.loads(data)["params"]
 
 
-def test_meta_is_written_unchanged_by_default() -> None:
-    data = TABLE.serialise_request(stateless.GET_PROMPT, 1, GetPromptRequestParams(name="x"))
-    assert params(data) == {"name": "x", "_meta": META}
-
-
 def test_members_take_the_place_of_metadata_that_the_caller_did_not_give() -> None:
     data = TABLE.serialise_request(
         stateless.GET_PROMPT, 1, GetPromptRequestParams(name="x"), meta=TOKEN
@@ -98,18 +93,6 @@ def test_params_with_something_to_say_cannot_be_left_out() -> None:
     for meta in [None, TOKEN]:
         with case(meta), pytest.raises(LocalError, match="prompts/get needs params"):
             TABLE.serialise_request(stateless.GET_PROMPT, 1, none, meta=meta)
-
-
-def test_results_and_notifications_take_members_too() -> None:
-    data = TABLE.serialise_result(
-        stateless.LIST_TOOLS,
-        1,
-        ListToolsResult(tools=[], meta=ResultMetaObject.from_wire({"a": 1})),
-        meta=TOKEN,
-    )
-    assert json.loads(data)["result"]["_meta"] == {"a": 1, "progressToken": 5}
-    data = TABLE.serialise_notification(PLAIN, PlainParams(name="x"), meta=TOKEN)
-    assert params(data) == {"name": "x", "_meta": {"progressToken": 5}}
 
 
 def test_unserialisable_meta_is_local_error() -> None:

@@ -152,13 +152,6 @@ def test_with_standard_input_closed_nothing_is_asked(tmp_path: Path) -> None:
     assert (tmp_path / "clock" / "src" / "clock" / "server.py").is_file()
 
 
-def test_impossible_choices_are_reported_before_questions(tmp_path: Path) -> None:
-    with terminal(tmp_path, "json") as shown:
-        assert shown.finish() == 2
-        assert "[server]" not in shown.shown
-        assert "error[unusable-name]" in shown.shown
-
-
 def test_yes_takes_what_is_usual(tmp_path: Path) -> None:
     with terminal(tmp_path, "clock", "--yes", "--revision", "2025-11-25") as shown:
         assert shown.finish() == 0

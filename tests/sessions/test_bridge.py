@@ -14,7 +14,6 @@ from support.sessions.bridging import (
     answer_questions,
     call_until_asked,
     call_x,
-    form,
     serve_bridged,
     text_of,
     through,
@@ -25,10 +24,10 @@ from support.sessions.talking import (
     META,
     Accepting,
     Hand,
+    ask_form,
     client,
     content_of,
     discover_result,
-    entry,
     error,
     hello,
     models,
@@ -36,7 +35,6 @@ from support.sessions.talking import (
     notification,
     pkg,
     request,
-    run,
     server,
     tools,
     welcome,
@@ -51,10 +49,9 @@ from support.sessions.wiretap import (
     new,
     over,
     result,
+    shake,
     until,
 )
-from support.sessions.wiretap import shake as greet
-from support.tables import case
 
 # All is in memory.
 pytestmark = pytest.mark.skips_time
@@ -62,12 +59,6 @@ pytestmark = pytest.mark.skips_time
 PAIRS = [(OLD, STATELESS), (STATELESS, OLD), (OLD, OLD), (STATELESS, STATELESS)]
 LOG = "notifications/message"
 COMPLETE: JsonObject = {OLD: {}, STATELESS: {"resultType": "complete"}}
-
-
-async def shake(hand: Hand, **capabilities: Any) -> None:
-    await hand.send(hello(OLD, **capabilities))
-    assert (await hand.take())["result"]["protocolVersion"] == OLD
-    await hand.send(INITIALIZED)
 
 
 def listing(revision: str) -> Any:
@@ -81,33 +72,27 @@ def listing(revision: str) -> Any:
     return on_list_tools
 
 
+async def do_nothing(session: Session, params: CallToolRequestParams) -> str:
+    return "done"
+
+
 class Work:
     """A tool of the handshake era that asks, with a record of its runs."""
 
-    def __init__(self, *messages: str, within: float | None = None) -> None:
+    def __init__(self, *messages: str) -> None:
         self.messages = messages
-        self.within = within
         self.log: list[str] = []
         self.over = asyncio.Event()
 
     async def __call__(self, session: Session, params: CallToolRequestParams) -> str:
         self.log.append("run")
         try:
-            return " ".join([await self._ask(session, message) for message in self.messages])
+            return " ".join([await ask_form(session, message) for message in self.messages])
         except asyncio.CancelledError:
             self.log.append("stopped")
             raise
         finally:
             self.over.set()
-
-    async def _ask(self, session: Any, message: str) -> str:
-        try:
-            answer = await asyncio.wait_for(
-                session.request(entry(session, "elicitation/create"), form(message)), self.within
-            )
-        except TimeoutError:
-            return "silence"
-        return str(content_of(answer)["x"])
 
 
 async def test_a_handler_goes_on_where_it_asked_though_its_client_is_asked_in_rounds() -> None:
@@ -135,30 +120,13 @@ async def test_a_client_that_does_not_come_back_is_not_waited_for_for_ever() -> 
     assert work.log == ["run", "stopped"]
 
 
-async def test_a_server_may_withdraw_its_question_and_go_on() -> None:
-    for in_rounds in [True, False]:
-        with case(in_rounds):
-            work = Work("one", within=0.05)
-            async with serve_bridged(tools(OLD, work)) as hand:
-                if in_rounds:
-                    asked = await call_until_asked(hand, 1)
-                    await work.over.wait()
-                    await hand.send(call_x(2, **answer_questions(asked)))
-                else:
-                    await shake(hand, elicitation={})
-                    question = await hand.ask("tools/call", 1, name="x")
-                    assert (await hand.take())["params"]["requestId"] == question["id"]
-                assert await text_of(hand) == "silence"
-            assert work.log == ["run"]
-
-
 async def test_of_two_that_bring_the_same_answers_one_is_refused() -> None:
     go = asyncio.Event()
 
     async def call(session: Session, params: CallToolRequestParams) -> str:
-        answer = await session.request(entry(session, "elicitation/create"), form("one"))
+        answer = await ask_form(session)
         await go.wait()
-        return str(content_of(answer)["x"])
+        return answer
 
     async with serve_bridged(tools(OLD, call)) as hand:
         back = answer_questions(await call_until_asked(hand, 1))
@@ -226,31 +194,25 @@ async def test_bridge_refuses_client_that_cannot_be_translated_and_serves_the_ne
             assert refused["code"] == -32602
             assert problem["pointer"] == f"/params/capabilities/{member}"
         assert theirs.opened == 0
-        await shake(hand)
+        await hand.greet()
         assert theirs.opened == 1
 
 
 async def test_the_revision_of_the_client_goes_before_newer_ones_of_the_server() -> None:
-    async def do_nothing(session: Session, params: CallToolRequestParams) -> str:
-        return "done"
-
     wire = Wire()
     opener = pkg.in_memory(tools(STATELESS, do_nothing), tap=wire, revisions=pkg.REVISIONS)
     async with serve_bridged(opener) as hand:
-        await shake(hand)
+        await hand.greet()
         assert (await hand.ask("tools/call", 2, name="x"))["result"].keys() == {"content"}
     assert [opening["protocolVersion"] for opening in wire.calls("initialize")] == [OLD]
     assert not wire.calls("server/discover")
 
 
 async def test_no_empty_metadata_is_left_of_what_only_the_other_era_has() -> None:
-    async def do_nothing(session: Session, params: CallToolRequestParams) -> str:
-        return "done"
-
     sends = {"on_list_tools": listing(STATELESS), "SENDS": frozenset({TOOLS_CHANGED})}
     theirs = tools(STATELESS, do_nothing, **sends)
     async with serve_bridged(theirs) as hand:
-        await shake(hand)
+        await hand.greet()
         assert (await hand.ask("tools/list", 1))["result"] == {"tools": []}
         assert (await hand.ask("tools/call", 2, name="x"))["result"].keys() == {"content"}
     told: list[Any] = []
@@ -266,7 +228,7 @@ async def test_the_last_progress_is_told_before_the_answer(own: str, bridge: boo
     """However soon after the one before, and even together with the answer."""
 
     async def play(hand: Hand) -> None:
-        await (agree if own == STATELESS else greet)(hand, tools={})
+        await (agree if own == STATELESS else shake)(hand, tools={})
         asked = await hand.take()
         token = asked["params"]["_meta"]["progressToken"]
         name = "notifications/progress"
@@ -283,7 +245,7 @@ async def test_the_last_progress_is_told_before_the_answer(own: str, bridge: boo
     # Only a server decides how often it reports.
     steps = [1, 2, 3] if bridge else [1, 3]
     async with serve_bridged(theirs, progress_interval=10) as hand:
-        await shake(hand)
+        await hand.greet()
         await hand.send(request("tools/call", 1, name="x", _meta={"progressToken": "t"}))
         told = [await hand.take() for _ in [*steps, "result"]]
         assert [message["params"]["progress"] for message in told[:-1]] == steps
@@ -294,7 +256,7 @@ async def test_progress_made_while_the_client_is_away_is_told_when_it_is_back() 
     asked, away, told = {**ASKED, "progressToken": "t"}, asyncio.Event(), asyncio.Event()
 
     async def play(hand: Hand) -> None:
-        await greet(hand, tools={})
+        await shake(hand, tools={})
         call = await hand.take()
         token = call["params"]["_meta"]["progressToken"]
         await hand.send(request(ELICIT, 7, message="?", requestedSchema=FORM))
@@ -324,7 +286,7 @@ async def test_bridge_passes_on_what_was_not_declared_within_one_revision(
     lost: list[Any] = []
 
     async def play(hand: Hand) -> None:
-        await (agree if own == STATELESS else greet)(hand, tools={})
+        await (agree if own == STATELESS else shake)(hand, tools={})
         asked = await hand.take()
         for _ in range(2):
             await hand.send(notification(LOG, level="error", data="x"))
@@ -367,7 +329,7 @@ async def test_between_two_of_one_revision_what_neither_knows_is_carried_as_it_c
     extensions: JsonObject = {"a/b": {}, **({TASKS_EXTENSION: {}} if revision == STATELESS else {})}
 
     async def play(hand: Hand) -> None:
-        await (agree if revision == STATELESS else greet)(hand, tools={}, extensions=extensions)
+        await (agree if revision == STATELESS else shake)(hand, tools={}, extensions=extensions)
         asked = await hand.take()
         assert (asked["method"], bare(asked["params"])) == ("b/do", {"x": [1]})
         if revision == OLD:
@@ -382,9 +344,7 @@ async def test_between_two_of_one_revision_what_neither_knows_is_carried_as_it_c
 
     async with serve_bridged(Accepting(play)) as hand:
         if revision == OLD:
-            await hand.send(hello(OLD, extensions={"a/b": {}}))
-            declared = (await hand.take())["result"]["capabilities"]
-            await hand.send(INITIALIZED)
+            declared = (await hand.greet(OLD, extensions={"a/b": {}}))["capabilities"]
         else:
             declared = (await hand.ask("server/discover", 9, _meta=META))["result"]
             declared = declared["capabilities"]
@@ -407,7 +367,9 @@ async def test_between_two_of_one_revision_what_neither_knows_is_carried_as_it_c
 
 
 @pytest.mark.parametrize("own", ["2025-06-18", OLD, STATELESS])
-def test_between_two_revisions_extensions_are_not_declared_and_that_is_reported(own: str) -> None:
+async def test_between_two_revisions_extensions_are_not_declared_and_that_is_reported(
+    own: str,
+) -> None:
     lost: list[Any] = []
     extensions: JsonObject = {"a/b": {}}
 
@@ -426,22 +388,19 @@ def test_between_two_revisions_extensions_are_not_declared_and_that_is_reported(
             await hand.take()
         assert await hand.take() is None
 
-    async def script() -> None:
-        said: JsonObject = {"sampling": {}, "extensions": extensions}
-        spoken = [revision for revision in pkg.REVISIONS if revision.id == own]
-        async with serve_bridged(Accepting(play), spoken, on_loss=lost.append) as hand:
-            if own != OLD:
-                await hand.send(hello(OLD, **said))
-                answer = await hand.take()
-                await hand.send(INITIALIZED, request("b/do"))
-            else:
-                meta = {**META, CAPABILITIES: said}
-                answer = await hand.ask("server/discover", 1, _meta=meta)
-                await hand.send(modern("b/do", 2))
-            assert answer["result"]["capabilities"] == {"tools": {}}
-            assert (await hand.take())["error"]["code"] == -32601
-
-    run(script())
+    said: JsonObject = {"sampling": {}, "extensions": extensions}
+    spoken = [revision for revision in pkg.REVISIONS if revision.id == own]
+    async with serve_bridged(Accepting(play), spoken, on_loss=lost.append) as hand:
+        if own != OLD:
+            await hand.send(hello(OLD, **said))
+            answer = await hand.take()
+            await hand.send(INITIALIZED, request("b/do"))
+        else:
+            meta = {**META, CAPABILITIES: said}
+            answer = await hand.ask("server/discover", 1, _meta=meta)
+            await hand.send(modern("b/do", 2))
+        assert answer["result"]["capabilities"] == {"tools": {}}
+        assert (await hand.take())["error"]["code"] == -32601
     assert {loss.pointer for loss in lost} == {
         "/ClientCapabilities/extensions",
         "/ServerCapabilities/extensions",

@@ -11,30 +11,25 @@ from mcp_protogen.runtime.http.client.outgoing import message_of
 from mcp_protogen.runtime.transports import memory
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
-from support.json_types import JsonObject
 from support.revisions import ERAS, OLD
 from support.sessions.bridging import (
     answer_questions,
     call_until_asked,
     call_x,
-    form,
     serve_bridged,
     text_of,
 )
 from support.sessions.talking import (
-    INITIALIZED,
     META,
     Accepting,
     Hand,
-    content_of,
-    entry,
-    hello,
+    ask_form,
     modern,
     notification,
     request,
     tools,
 )
-from support.sessions.wiretap import ELICIT, FORM, ID, agree, answer, result, shake, stream, until
+from support.sessions.wiretap import ID, agree, result, shake, stream, until
 
 # All is in memory.
 pytestmark = pytest.mark.skips_time
@@ -44,47 +39,6 @@ def question_of(asked: Any) -> str:
     """The only question of a result."""
     (question,) = asked["inputRequests"].values()
     return str(question["params"]["message"])
-
-
-async def test_a_refused_duplicate_does_not_stop_the_request_that_is_being_answered() -> None:
-    async def play(hand: Hand) -> None:
-        await shake(hand, tools={})
-        call = await hand.take()
-        await hand.send(request(ELICIT, 7, message="one", requestedSchema=FORM))
-        await hand.take()
-        await asyncio.sleep(0.4)
-        await hand.send(result(call["id"], content=[{"type": "text", "text": "done"}]))
-        await hand.take()
-
-    async with serve_bridged(Accepting(play), max_timeout=0.7) as hand:
-        back = answer_questions(await call_until_asked(hand, 1))
-        await hand.send(call_x(2, **back), call_x(3, **back))
-        refused = await hand.take()
-        assert (refused["id"], refused["error"]["code"]) == (3, -32600)
-        assert await text_of(hand) == "done"
-
-
-async def test_within_2026_07_28_questions_come_at_once_under_the_names_of_the_server() -> None:
-    one = {"method": ELICIT, "params": {"message": "one", "requestedSchema": FORM}}
-    asking = {"a": one, "b": one}
-    came: list[JsonObject] = []
-
-    async def play(hand: Hand) -> None:
-        await agree(hand, tools={})
-        said = {"resultType": "input_required", "inputRequests": asking, "requestState": "theirs"}
-        done = {"resultType": "complete", "content": [{"type": "text", "text": "done"}]}
-        for members in (said, done):
-            came.append(await answer(hand, "tools/call", **members))
-        await hand.take()
-
-    async with serve_bridged(Accepting(play)) as hand:
-        asked = await call_until_asked(hand, 1)
-        assert (asked["inputRequests"], asked["requestState"]) == (asking, "theirs")
-        await hand.send(call_x(3, **answer_questions(asked)))
-        assert await text_of(hand) == "done"
-    assert "requestState" not in came[0]
-    assert came[1]["requestState"] == "theirs"
-    assert came[1]["inputResponses"].keys() == asking.keys()
 
 
 async def test_a_carried_notification_keeps_its_params_whatever_its_name_ends_with() -> None:
@@ -97,8 +51,8 @@ async def test_a_carried_notification_keeps_its_params_whatever_its_name_ends_wi
         await hand.take()
 
     async with serve_bridged(Accepting(play)) as hand:
-        await hand.ask("initialize", 1, **hello(OLD)["params"])
-        await hand.send(INITIALIZED, request("b/do", 2))
+        await hand.greet()
+        await hand.send(request("b/do", 2))
         assert [await hand.take() for _ in told] == told
         await hand.take()
 
@@ -132,8 +86,8 @@ async def test_no_method_of_a_peer_writes_lines_of_its_own_into_the_log(
         await hand.take()
 
     async with serve_bridged(Accepting(play)) as hand:
-        await hand.ask("initialize", 1, **hello(OLD)["params"])
-        await hand.send(INITIALIZED, request("b/do", 2))
+        await hand.greet()
+        await hand.send(request("b/do", 2))
         assert (await hand.take())["method"] == evil
     assert all(message.isprintable() and len(message) < 300 for message in caplog.messages)
     assert message_of(json_text(request(evil))).name.isprintable()
@@ -152,8 +106,8 @@ async def test_a_notification_for_a_client_that_has_gone_is_no_fault(
         await hand.take()
 
     async with serve_bridged(Accepting(play), max_outgoing=5) as hand:
-        await hand.ask("initialize", 1, **hello(OLD)["params"])
-        await hand.send(INITIALIZED, request("b/do", 2))
+        await hand.greet()
+        await hand.send(request("b/do", 2))
         await told.wait()
     assert "failed" not in caplog.text
 
@@ -165,8 +119,7 @@ async def test_a_question_goes_to_a_request_whose_client_is_there() -> None:
         if params.name == "there":
             begun.set()
             await go.wait()
-        said = await session.request(entry(session, "elicitation/create"), form(params.name))
-        return f"{params.name} {content_of(said)['x']}"
+        return f"{params.name} {await ask_form(session, params.name)}"
 
     async with serve_bridged(tools(OLD, call)) as hand:
         await hand.send(call_x(1, "there"))
@@ -213,9 +166,7 @@ async def test_cancelled_requests_leave_nothing_behind(proxies: list[Any], revis
     old = revision == OLD
     async with serve_bridged(tools(OLD, call)) as hand:
         if old:
-            await hand.send(hello(OLD))
-            await hand.take()
-            await hand.send(INITIALIZED)
+            await hand.greet()
         asked = [request("tools/call", id, name="x") if old else call_x(id) for id in (1, 2, 3)]
         await hand.send(*asked[:2])
         await until(lambda: log == ["run", "run"])
@@ -235,16 +186,14 @@ async def test_a_question_that_was_withdrawn_is_not_put_to_the_client() -> None:
 
     async def hasty(session: Any) -> None:
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(
-                session.request(entry(session, "elicitation/create"), form("two")), 0.05
-            )
+            await asyncio.wait_for(ask_form(session, "two"), 0.05)
         withdrawn.set()
 
     async def call(session: Session, params: CallToolRequestParams) -> str:
         beside = asyncio.create_task(hasty(session))
-        said = await session.request(entry(session, "elicitation/create"), form("one"))
+        said = await ask_form(session, "one")
         await beside
-        return str(content_of(said)["x"])
+        return said
 
     async with serve_bridged(tools(OLD, call)) as hand:
         asked = await call_until_asked(hand, 1)

@@ -1,24 +1,16 @@
 """Handlers with an internal cancellation fail like any other."""
 
 import asyncio
-import json
-import subprocess
-import sys
-import textwrap
 from typing import Any
 
 import pytest
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
-from support.folders import GENERATED
-from support.http.serving import Site, outcome, serving, text_in
+from support.http.serving import Site, outcome, serving
 from support.revisions import HANDSHAKE, REVISIONS, STATELESS
 from support.sessions.talking import (
-    INITIALIZED,
-    hello,
     modern,
     pkg,
-    request,
     serve_by_hand,
     shaken,
     tools,
@@ -50,10 +42,6 @@ class Cancelling:
         await helper
         return "not reached"
 
-    async def on_a_stream(self, session: Any) -> str:
-        await session.progress(1, 2)
-        return await self.later(session)
-
     async def waits(self, session: Any) -> str:
         self.begun.set()
         try:
@@ -81,55 +69,12 @@ class TestInMemory:
             answer = await hand.take()
             assert (answer["id"], answer["error"]["code"]) == (7, FAILED)
 
-    @WAYS
-    @pytest.mark.parametrize("revision", HANDSHAKE)
-    async def test_id_of_failed_request_may_be_used_again(self, revision: str, name: str) -> None:
-        async with shaken(tools(revision, Cancelling()), revision) as hand:
-            await hand.ask("tools/call", 7, name=name)
-            answer = await hand.ask("tools/call", 7, name="plain")
-            assert answer["result"]["content"][0]["text"] == "plain"
-
     async def test_self_cancellation_is_logged(self, caplog: pytest.LogCaptureFixture) -> None:
         async with shaken(tools("2025-11-25", Cancelling())) as hand:
             await hand.ask("tools/call", 7, name="later")
         (entry,) = [record for record in caplog.records if record.levelname == "ERROR"]
         assert entry.getMessage() == "the handler of 'tools/call' failed"
         assert entry.exc_info is not None
-
-
-PROGRAM = """
-    import asyncio
-    from mcp_revisions import run_stdio
-    from mcp_revisions import v2025_11_25 as mcp
-    from mcp_revisions.v2025_11_25 import models as m
-
-    class Ours(mcp.Server):
-        async def on_call_tool(self, session, params):
-            if params.name == "later":
-                helper = asyncio.create_task(asyncio.Event().wait())
-                await asyncio.sleep(0)
-                helper.cancel()
-                await helper
-            return m.CallToolResult(content=[m.TextContent(text="plain")])
-
-    run_stdio(Ours())
-"""
-
-
-def test_a_server_on_standard_input_answers_as_well() -> None:
-    calls = [request("tools/call", id, name=name) for id, name in ((7, "later"), (8, "plain"))]
-    said = [hello(), INITIALIZED, *calls]
-    ended = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(PROGRAM)],
-        input="".join(json.dumps(message) + "\n" for message in said),
-        env={"PYTHONPATH": str(GENERATED)},
-        capture_output=True,
-        text=True,
-        timeout=20,
-    )
-    answers = {answer["id"]: answer for answer in map(json.loads, ended.stdout.splitlines())}
-    assert sorted(answers) == [0, 7, 8]
-    assert answers[7]["error"]["code"] == FAILED
 
 
 async def call_tool(site: Site, revision: str, name: str) -> Any:
@@ -148,13 +93,6 @@ class TestHttp:
             stated = pkg.load(revision).methods.TABLE.errors.get(FAILED)
             status = 200 if stated is None else stated.status
             assert outcome(await call_tool(site, revision, name)) == (status, FAILED)
-
-    @WAYS
-    async def test_id_of_failed_request_may_be_used_again(self, name: str) -> None:
-        async with serving(tools("2025-11-25", Cancelling())) as site:
-            session = await site.initialize()
-            await session.call(name, 7)
-            assert text_in(await session.call("plain", 7)) == "plain"
 
     async def test_a_client_that_goes_away_still_ends_the_handler(self) -> None:
         call = Cancelling()

@@ -162,20 +162,15 @@ async def test_a_client_hears_of_changes_and_of_the_end() -> None:
     async def on_tool_list_changed(self: object, params: NotificationParams) -> None:
         heard.append(cast(Json, params.meta).to_wire()[ID])
 
-    ours = client(
+    ours: Any = client(
         STATELESS,
         on_tool_list_changed=on_tool_list_changed,
         on_subscriptions_acknowledged=on_subscriptions_acknowledged,
     )
     wanted = m.SubscriptionFilter(tools_list_changed=True)
-    params = m.SubscriptionsListenRequestParams(notifications=wanted)
     publisher = server(STATELESS, SENDS=ALL)
     async with pkg.connect_in_memory(ours, publisher):
-        stream = asyncio.create_task(
-            cast(stateless.Client, ours).request(
-                cast(stateless.Client, ours).TABLE.requests["subscriptions/listen"], params
-            )
-        )
+        stream = asyncio.create_task(ours.subscriptions_listen(wanted))
         await begun.wait()
         await publisher.tools_list_changed()
         await asyncio.sleep(0.01)
@@ -187,8 +182,7 @@ async def test_a_client_hears_of_changes_and_of_the_end() -> None:
 
 
 async def test_client_waits_a_second_for_the_result_of_an_ended_stream() -> None:
-    m = models(STATELESS)
-    params = m.SubscriptionsListenRequestParams(notifications=m.SubscriptionFilter())
+    wanted = models(STATELESS).SubscriptionFilter()
     for answers in (True, False):
         with case(str(answers)):
 
@@ -206,11 +200,11 @@ async def test_client_waits_a_second_for_the_result_of_an_ended_stream() -> None
             async with pkg.connect(Accepting(play), ours):
                 began = asyncio.get_running_loop().time()
                 if answers:
-                    ended = await ours.request(ours.TABLE.requests["subscriptions/listen"], params)
+                    ended = await ours.subscriptions_listen(wanted)
                     assert ended.meta.subscription_id
                 else:
                     with pytest.raises(pkg.Disconnected, match="the peer ended the request"):
-                        await ours.request(ours.TABLE.requests["subscriptions/listen"], params)
+                        await ours.subscriptions_listen(wanted)
                     assert asyncio.get_running_loop().time() - began == pytest.approx(1.0)
 
 
@@ -234,17 +228,6 @@ async def test_a_publisher_that_declares_nothing_is_mistaken(
             f'write SENDS = frozenset({{"notifications/{method}"}}) in the class'
             in record.getMessage()
         )
-
-
-async def test_server_notifies_all_its_connections() -> None:
-    ours = server("2025-11-25", SENDS=ALL)
-    async with shaken(ours) as one, shaken(ours) as two:
-        for hand in (one, two):
-            await hand.ask("ping")
-        await ours.tools_list_changed()
-        for hand in (one, two):
-            assert (await hand.take())["method"] == "notifications/tools/list_changed"
-    await ours.tools_list_changed()
 
 
 async def test_client_that_does_not_read_delays_no_other(caplog: pytest.LogCaptureFixture) -> None:

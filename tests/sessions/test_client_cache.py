@@ -61,9 +61,7 @@ async def twice(client: mcp.Client) -> None:
     for _ in range(2):
         assert [tool.name async for tool in client.iter_tools()]
         for uri in ("a://1", "a://2"):
-            assert (
-                await client.request(client.TABLE.requests["resources/read"], reading(uri))
-            ).contents[0].uri == uri
+            assert (await client.read_resource(uri)).contents[0].uri == uri
         await client.call_tool("tool")
 
 
@@ -102,9 +100,9 @@ async def test_results_are_kept_as_long_as_the_server_says_and_only_with_a_cache
     async with pkg.connect(server) as client:
         client.cache = pkg.Cache()
         for seconds, asked_so_far in ((59.9, 1), (60, 2), (61, 2)):
-            await client.request(client.TABLE.requests["resources/read"], reading("a://1"))
+            await client.read_resource("a://1")
             now[0] = seconds
-            await client.request(client.TABLE.requests["resources/read"], reading("a://1"))
+            await client.read_resource("a://1")
             assert len(server.asked) == asked_so_far
 
 
@@ -151,11 +149,11 @@ async def test_private_results_are_only_for_the_connection_that_asked() -> None:
             async with pkg.connect(server) as one, pkg.connect(server) as two:
                 one.cache = two.cache = cache
                 for client in (one, two, one, two):
-                    await client.request(client.TABLE.requests["resources/read"], reading("a://1"))
+                    await client.read_resource("a://1")
             assert server.asked == asked
             async with pkg.connect(server) as one:
                 one.cache = cache
-                await one.request(one.TABLE.requests["resources/read"], reading("a://1"))
+                await one.read_resource("a://1")
             assert len(server.asked) == (3 if scope == "private" else 1)
 
 
@@ -227,7 +225,7 @@ async def test_result_in_flight_during_change_is_not_cached() -> None:
     async with pkg.connect(changing) as client:
         client.cache = cache
         for _ in range(2):
-            await client.request(client.TABLE.requests["resources/read"], reading("a://1"))
+            await client.read_resource("a://1")
     assert changing.asked == ["a://1", "a://1"]
 
 
@@ -248,23 +246,6 @@ async def test_pages_of_a_list_whose_cursor_is_refused_are_dropped() -> None:
         for _ in range(2):
             assert [tool.name async for tool in client.iter_tools()] == ["tool", "tool2"]
     assert server.asked == ["tools None", "refused", "tools None", "tools 2"]
-
-
-async def test_the_size_is_bounded_and_the_oldest_makes_room() -> None:
-    server = Library()
-    async with pkg.connect(server) as client:
-        client.cache = pkg.Cache(max_bytes=800)
-        for number in range(20):
-            await client.request(client.TABLE.requests["resources/read"], reading(f"a://{number}"))
-        server.asked.clear()
-        await client.request(client.TABLE.requests["resources/read"], reading("a://19"))
-        assert server.asked == []
-        await client.request(client.TABLE.requests["resources/read"], reading("a://0"))
-        assert server.asked == ["a://0"]
-        client.cache = pkg.Cache(max_bytes=10)
-        for _ in range(2):
-            await client.request(client.TABLE.requests["resources/read"], reading("a://1"))
-        assert server.asked == ["a://0", "a://1", "a://1"]
 
 
 async def test_a_result_that_follows_from_answers_is_never_kept() -> None:

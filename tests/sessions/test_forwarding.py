@@ -49,9 +49,7 @@ async def greet_bridge(play: Play, **options: Any) -> AsyncGenerator[Hand, None]
         await hand.take()
 
     async with serve_bridged(Accepting(serve_hand), **options) as hand:
-        await hand.send(hello(OLD))
-        await hand.take()
-        await hand.send(INITIALIZED)
+        await hand.greet()
         yield hand
 
 
@@ -181,9 +179,7 @@ async def test_bridge_between_revisions_names_the_place_that_cannot_be_read() ->
         await hand.take()
 
     async with serve_bridged(Accepting(play), NEWEST) as hand:
-        await hand.send(hello(OLD))
-        await hand.take()
-        await hand.send(INITIALIZED)
+        await hand.greet()
         refused = (await hand.ask("tools/list", 1))["error"]
     assert refused["code"] == -32603
     place = "The server's answer to tools/list cannot be read: /result/tools/0/title: "
@@ -369,9 +365,7 @@ async def test_bridge_opens_short_streams_less_and_less_often() -> None:
         await hand.take()
 
     async with serve_bridged(Accepting(play), NEWEST) as hand:
-        await hand.send(hello(OLD))
-        await hand.take()
-        await hand.send(INITIALIZED)
+        await hand.greet()
         for _ in range(5):
             assert await hand.take() == notification(CHANGED)
     pauses = [round(later - earlier) for earlier, later in pairwise(opened)]
@@ -391,9 +385,7 @@ async def test_bridge_between_revisions_listens_again_and_reports_what_it_may_ha
         await hand.take()
 
     async with serve_bridged(Accepting(play), NEWEST) as hand:
-        await hand.send(hello(OLD))
-        await hand.take()
-        await hand.send(INITIALIZED)
+        await hand.greet()
         for _ in range(2):
             assert await hand.take() == notification(CHANGED)
     assert sum("is opened again" in message for message in caplog.messages) == 2

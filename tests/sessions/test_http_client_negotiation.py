@@ -1,16 +1,22 @@
-"""A client and a server that it knows only by URL.
+"""A client and a server that it knows only by URL, and every answer to the probe.
 
-Tests carry the ids of the decision tables' rows.
+Tests carry the ids of the decision tables' rows. The table of probe answers over HTTP has the rows
+PH01, PH02, PH03, PH04, PH05, PH07, PH09, PH10 and PH12.
 """
 
 import asyncio
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.core.json import is_object
 from mcp_protogen.runtime.core.spec import EraName
+from mcp_protogen.runtime.http.client import request as http_request
 from mcp_protogen.runtime.http.client import transport
 from mcp_protogen.runtime.rules.client_negotiation import Ask, NegotiatedRevision, Negotiation
 from mcp_protogen.runtime.rules.server_negotiation import Offer
+from mcp_protogen.servers.connect.traffic import tap_opener
+from support.json_types import Json, JsonObject
 from support.revisions import OLD, STATELESS
 from support.sessions.odd_servers import (
     TEXT,
@@ -26,7 +32,32 @@ from support.sessions.odd_servers import (
     http_error,
     odd_server,
 )
-from support.sessions.talking import content_of, discover_result, error, pkg, run, welcome
+from support.sessions.probe_answers import (
+    DISCOVERED,
+    FOLLOWS,
+    GIVES_UP,
+    HANDSHAKE,
+    NEW,
+    ONCE_MORE,
+    OVER_HTTP,
+    OVER_STDIO,
+    RESTARTS,
+    SPEAKS,
+    WAITS,
+    WAITS_IN_VAIN,
+    Http,
+    Row,
+)
+from support.sessions.talking import (
+    Accepting,
+    Hand,
+    client,
+    content_of,
+    discover_result,
+    error,
+    pkg,
+    welcome,
+)
 from support.tables import case
 
 
@@ -48,54 +79,24 @@ def refusing_discover(status: int, value: Any = None) -> Play:
     return play
 
 
-def agreeing(play: Play, revision: str, *allowed: str, **more: Any) -> list[str]:
+async def agreeing(play: Play, revision: str, *allowed: str, **more: Any) -> list[str]:
     """Connect, and call a tool in the negotiated revision; return the requests to the server."""
-    seen: list[str] = []
-
-    async def script() -> None:
-        async with odd_server(play) as server, connecting(server.url, *allowed, **more) as ours:
-            assert ours.revision == revision
-            result = await ours.call_tool("x")
-            assert content_of(result)[0].text == "done"
-            seen.extend(requested_methods(server))
-
-    run(script())
-    return seen
+    async with odd_server(play) as server, connecting(server.url, *allowed, **more) as ours:
+        assert ours.revision == revision
+        assert content_of(await ours.call_tool("x"))[0].text == "done"
+        return requested_methods(server)
 
 
-def failing(play: Play, raises: Any, *revisions: str, **more: Any) -> tuple[Any, list[str]]:
+async def failing(play: Play, raises: Any, *revisions: str, **more: Any) -> tuple[Any, list[str]]:
     """Connect in vain; return the error, and the requests to the server."""
-    seen: list[str] = []
-    raised: list[object] = []
-
-    async def script() -> None:
-        async with odd_server(play) as server:
-            with raises as caught:
-                async with connecting(server.url, *revisions, **more):
-                    raise AssertionError("connected")
-            raised.append(caught.value)
-            seen.extend(requested_methods(server))
-
-    run(script())
-    return raised[0], seen
+    async with odd_server(play) as server:
+        with raises as caught:
+            async with connecting(server.url, *revisions, **more):
+                raise AssertionError("connected")
+        return caught.value, requested_methods(server)
 
 
 class TestEra:
-    def test_PH01_a_server_that_can_be_discovered_is_of_the_stateless_era(self) -> None:
-        assert agreeing(Modern(), STATELESS) == ["server/discover", "tools/call"]
-
-    def test_PH03_PH05_what_does_not_answer_the_probe_is_an_old_servers(self) -> None:
-        listed: Any = {"supportedVersions": [STATELESS]}
-        rows: list[tuple[int, Any]] = [
-            (200, [{"jsonrpc": "2.0", "id": 1, "result": listed}]),
-            (200, {"id": 1, "result": listed}),
-            *((400, error(id, -32602)) for id in (None, 1, "server-error")),
-        ]
-        for status, value in rows:
-            with case((status, value)):
-                play = refusing_discover(status, value)
-                assert agreeing(play, OLD)[:2] == ["server/discover", "initialize"]
-
     async def test_PH06_SC09_a_method_that_a_new_server_lacks_says_nothing_about_its_era(
         self,
     ) -> None:
@@ -111,9 +112,9 @@ class TestEra:
             await ours.call_tool("x")
             assert requested_methods(server) == ["server/discover", "tools/call", "tools/call"]
 
-    def test_PH08_who_knows_no_old_revision_is_told_what_the_server_said(self) -> None:
+    async def test_PH08_who_knows_no_old_revision_is_told_what_the_server_said(self) -> None:
         play = refusing_discover(404)
-        raised, seen = failing(play, pytest.raises(pkg.NegotiationError), STATELESS)
+        raised, seen = await failing(play, pytest.raises(pkg.NegotiationError), STATELESS)
         assert f"the client allows {STATELESS}" in str(raised)
         assert "HTTP 404 to POST server/discover" in str(raised)
         assert seen == ["server/discover"]
@@ -127,7 +128,7 @@ class TestEra:
             (0, None, pkg.Disconnected, "POST http://127.0.0.1"),
         ],
     )
-    def test_PH11_failures_of_both_probe_and_handshake_are_told(
+    async def test_PH11_failures_of_both_probe_and_handshake_are_told(
         self, status: int, value: Any, raises: type[Exception], text: str
     ) -> None:
         async def play(request: Request, reply: Reply) -> None:
@@ -139,16 +140,16 @@ class TestEra:
                 reply.hang_up()
                 reply.closing = True
 
-        raised, seen = failing(play, pytest.raises(raises))
+        raised, seen = await failing(play, pytest.raises(raises))
         assert text in str(raised)
         assert str(raised).endswith("; before that, HTTP 500 to POST server/discover: no handler")
         assert seen[:2] == ["server/discover", "initialize"]
 
     @pytest.mark.parametrize("status", [500, 502, 503])
-    def test_PH11_server_that_fails_is_reported_by_a_client_without_handshake(
+    async def test_PH11_server_that_fails_is_reported_by_a_client_without_handshake(
         self, status: int
     ) -> None:
-        _, seen = failing(refusing_discover(status), http_error(status), STATELESS)
+        _, seen = await failing(refusing_discover(status), http_error(status), STATELESS)
         assert seen == ["server/discover"]
 
     @pytest.mark.parametrize(
@@ -156,7 +157,7 @@ class TestEra:
         [(Modern(), [STATELESS]), (Modern(), []), (Handshaking(), [])],
         ids=["new", "new to both", "old to both"],
     )
-    def test_PH11_a_server_may_take_its_time_to_start(
+    async def test_PH11_a_server_may_take_its_time_to_start(
         self, server: Play, revisions: list[str]
     ) -> None:
         async def slow(request: Request, reply: Reply) -> None:
@@ -165,7 +166,7 @@ class TestEra:
             await server(request, reply)
 
         revision = STATELESS if isinstance(server, Modern) else OLD
-        seen = agreeing(slow, revision, *revisions, options={"probe_timeout": 0.01})
+        seen = await agreeing(slow, revision, *revisions, options={"probe_timeout": 0.01})
         assert seen.count("server/discover") == 1
 
     async def test_PH11_a_server_that_cannot_be_reached_is_of_no_era(self) -> None:
@@ -181,23 +182,16 @@ class TestEra:
         assert negotiation.start() == Ask("server/discover", STATELESS)
         assert isinstance(negotiation.next(pkg.Disconnected("the end")), pkg.Disconnected)
 
-    def test_PH11_what_was_negotiated_is_not_put_aside_for_trouble(self) -> None:
+    async def test_PH11_what_was_negotiated_is_not_put_aside_for_trouble(self) -> None:
         known = NegotiatedRevision(STATELESS, "stateless")
-        _, seen = failing(refusing_discover(503), http_error(503), negotiated=known)
+        _, seen = await failing(refusing_discover(503), http_error(503), negotiated=known)
         assert seen == ["server/discover"]
 
-    def test_PH12_other_redirects_are_reported(self) -> None:
-        for status in [300, 303, 307]:
-            with case(status):
-                raised, seen = failing(refusing_discover(status), http_error(status))
-                assert "redirects are followed" in str(raised)
-                assert seen == ["server/discover"]
-
-    def test_PH12_redirects_without_end_are_reported(self) -> None:
+    async def test_PH12_redirects_without_end_are_reported(self) -> None:
         async def play(request: Request, reply: Reply) -> None:
             await reply.send(307, location=request.path + "x")
 
-        _, seen = failing(play, http_error(307))
+        _, seen = await failing(play, http_error(307))
         assert len(seen) == 6
 
 
@@ -298,7 +292,7 @@ class TestOldTransport:
                 await ours.list_tools()
             await ours.call_tool("x")
 
-    def test_LF01_a_handshake_that_succeeds_is_no_reason_to_look_further(self) -> None:
+    async def test_LF01_a_handshake_that_succeeds_is_no_reason_to_look_further(self) -> None:
         async def play(request: Request, reply: Reply) -> None:
             if request.method == "initialize":
                 await reply.stream()
@@ -306,15 +300,15 @@ class TestOldTransport:
             else:
                 await Handshaking()(request, reply)
 
-        seen = agreeing(play, OLD)
+        seen = await agreeing(play, OLD)
         assert seen[:4] == ["server/discover", "initialize", "notifications/initialized", "GET"]
 
     @pytest.mark.parametrize("status", [401, 403])
-    def test_LF03_statuses_about_the_sender_are_no_sign_of_it(self, status: int) -> None:
+    async def test_LF03_statuses_about_the_sender_are_no_sign_of_it(self, status: int) -> None:
         async def play(request: Request, reply: Reply) -> None:
             await reply.send(status if request.method == "initialize" else 400)
 
-        _, seen = failing(play, http_error(status))
+        _, seen = await failing(play, http_error(status))
         assert seen == ["server/discover", "initialize"]
 
     @pytest.mark.parametrize("status", [400, 404, 405, 500, 503])
@@ -328,7 +322,7 @@ class TestOldTransport:
             ("silence", "no event within"),
         ],
     )
-    def test_LF06_when_it_is_not_found_both_attempts_are_reported(
+    async def test_LF06_when_it_is_not_found_both_attempts_are_reported(
         self, status: int, listen: str, why: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         patience = 0.05 if listen == "silence" else 5
@@ -348,27 +342,27 @@ class TestOldTransport:
                 if listen == "silence":
                     await reply.wait_until_gone()
 
-        raised, seen = failing(play, http_error(status))
+        raised, seen = await failing(play, http_error(status))
         assert f"HTTP {status} to POST initialize" in str(raised)
         assert why in str(raised)
         assert seen == ["server/discover", "initialize", "GET"]
 
-    def test_LF07_an_endpoint_of_another_origin_is_refused(self) -> None:
+    async def test_LF07_an_endpoint_of_another_origin_is_refused(self) -> None:
         for endpoint in ["http://127.0.0.1:9/messages", "//evil.example/m", "https://127.0.0.1/m"]:
             with case(endpoint):
-                raised, _ = failing(Old(endpoint=endpoint), http_error(405))
+                raised, _ = await failing(Old(endpoint=endpoint), http_error(405))
                 assert "another origin" in str(raised)
 
     @pytest.mark.parametrize(
         ("status", "code"), [(400, -32020), (400, -32021), (404, -32601), (405, -32022)]
     )
-    def test_LF02_a_new_server_that_has_no_handshake_is_no_old_one(
+    async def test_LF02_a_new_server_that_has_no_handshake_is_no_old_one(
         self, status: int, code: int
     ) -> None:
         async def play(request: Request, reply: Reply) -> None:
             await reply.send(status, error(request.id, code))
 
-        raised, seen = failing(play, pytest.raises(pkg.McpError), OLD)
+        raised, seen = await failing(play, pytest.raises(pkg.McpError), OLD)
         assert raised.code == code
         assert seen == ["initialize"]
 
@@ -419,3 +413,137 @@ async def test_a_session_id_of_a_stateless_server_means_nothing() -> None:
             await ours.call_tool("x")
         assert requested_methods(server) == ["server/discover", "tools/call"]
         assert not any("mcp-session-id" in sent.headers for sent in server.requests)
+
+
+PROBE = "server/discover"
+ASKED = {
+    SPEAKS: (NEW, [PROBE]),
+    HANDSHAKE: (OLD, [PROBE, "initialize"]),
+    ONCE_MORE: (NEW, [PROBE, PROBE]),
+    RESTARTS: (OLD, [PROBE, "restart", "initialize"]),
+    WAITS: (NEW, [PROBE, PROBE]),
+    WAITS_IN_VAIN: (OLD, [*[PROBE] * 4, "initialize"]),
+    FOLLOWS: (NEW, [PROBE, PROBE]),
+    GIVES_UP: (None, [PROBE]),
+}
+"""The revision that is spoken then, and what the server is asked up to there."""
+
+
+def with_id(value: Any, id: Json) -> Any:
+    return {**value, "id": id} if is_object(value) and value.get("id") == 0 else value
+
+
+def examples(rows: Iterable[Row]) -> Iterable[tuple[Row, Any]]:
+    return ((row, example) for row in rows for example in row.examples)
+
+
+class HttpServer:
+    """A server that answers the first probe, or all of them, with an example."""
+
+    def __init__(self, row: Row, example: Any) -> None:
+        self.asked: list[str] = []
+        self._row = row
+        self._example = example
+        self._old, self._new = Handshaking(), Modern()
+
+    async def __call__(self, request: Request, reply: Reply) -> None:
+        self.asked.append(request.method)
+        first = len(self.asked) == 1 or self._row.does == WAITS_IN_VAIN
+        if request.method == PROBE and first:
+            await self._answer(request, reply)
+        elif request.method == PROBE or "mcp-method" in request.headers:
+            await self._new(request, reply)
+        else:
+            await self._old(request, reply)
+
+    async def _answer(self, request: Request, reply: Reply) -> None:
+        if self._example == "end":
+            reply.hang_up()
+            reply.closing = True
+        elif self._example == "silence":
+            await reply.wait_until_gone()
+        else:
+            answer: Http = self._example
+            body = with_id(answer.body, request.id)
+            await reply.send(answer.status, body, answer.media, **answer.headers)
+
+
+async def test_probe_answers_over_http_lead_where_the_page_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        if seconds:
+            waits.append(seconds)
+
+    monkeypatch.setattr(http_request, "sleep", sleep)
+    for row, example in examples(OVER_HTTP):
+        with case((row.answer, example)):
+            waits.clear()
+            revision, asked = ASKED[row.does]
+            play = HttpServer(row, example)
+            limits: JsonObject = {"timeout": 0.2} if example == "silence" else {}
+            async with odd_server(play) as server:
+                try:
+                    async with connecting(server.url, OLD, NEW, options=limits) as ours:
+                        assert ours.revision == revision
+                except (pkg.ProtocolError, pkg.Disconnected):
+                    assert revision is None
+            assert play.asked[: len(asked)] == asked
+            assert revision or play.asked == asked
+            if row.does == WAITS_IN_VAIN:
+                assert waits == [1, 2, 4]
+            else:
+                assert bool(waits) == (row.does == WAITS)
+
+
+class Program:
+    """Opens connections to a program, in memory, which answers the first probe with an example."""
+
+    def __init__(self, example: Any) -> None:
+        self.asked: list[str] = []
+        self._example = example
+        self._accepting = Accepting(self._play)
+
+    async def __call__(self) -> Any:
+        if self._accepting.opened:
+            self.asked.append("restart")
+        transport: Any = await self._accepting()
+
+        async def close_within(grace: float) -> None:
+            await transport.close()
+
+        transport.close_within = close_within
+        return transport
+
+    async def _play(self, hand: Hand) -> None:
+        while (message := await hand.take()) is not None:
+            first = not self.asked
+            self.asked.append(message["method"])
+            if message["method"] == "initialize":
+                await hand.send(welcome(message["id"]))
+            elif message["method"] != PROBE:
+                continue
+            elif not first:
+                await hand.send(with_id(DISCOVERED, message["id"]))
+            elif self._example == "end":
+                return
+            elif self._example != "silence":
+                await hand.send(with_id(self._example, message["id"]))
+
+
+@pytest.mark.skips_time
+@pytest.mark.parametrize("recorded", [False, True])
+async def test_probe_answers_over_stdio_lead_where_the_page_says(recorded: bool) -> None:
+    for row, example in examples(OVER_STDIO):
+        with case((row.answer, example)):
+            revision, asked = ASKED[row.does]
+            program = Program(example)
+            opener: Any = tap_opener(program, lambda sender, data: None) if recorded else program
+            try:
+                async with pkg.connect(opener, client(OLD), client(NEW)) as ours:
+                    assert ours.revision == revision
+            except pkg.ProtocolError:
+                assert revision is None
+            assert program.asked[: len(asked)] == asked

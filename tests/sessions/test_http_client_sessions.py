@@ -1,24 +1,29 @@
-"""Sessions of a client: ended by the server, and by the client."""
+"""Sessions of a client over HTTP: how they end and begin again, and the order of their messages."""
 
 import asyncio
 import json
+from contextvars import ContextVar
 from typing import Any
 
 import pytest
 from mcp_protogen.runtime.http.client import transport as http_transport
-from support.revisions import OLD
+from support.revisions import OLD, STATELESS
 from support.sessions.odd_servers import (
+    BOTH,
+    TEXT,
     Handshaking,
     Reply,
     Request,
+    answer,
     calling,
     connecting,
+    either,
     failing,
     odd_server,
     over,
     with_roots,
 )
-from support.sessions.talking import INITIALIZED, content_of, error, pkg
+from support.sessions.talking import INITIALIZED, client, content_of, error, notification, pkg
 from support.tables import case
 
 
@@ -117,14 +122,6 @@ class TestSession:
             ]
             assert sorted(sent) == [("first", "one"), ("first", "two"), ("second", "two")]
 
-    async def test_HC12_a_new_session_may_do_without_an_id(self) -> None:
-        play = Ending("one", None)
-        async with odd_server(play) as server:
-            async with connecting(server.url) as ours:
-                play.lost = {"one"}
-                await ours.call_tool("x")
-            assert "mcp-session-id" not in server.requests[-1].headers
-
     async def test_HC12_a_request_is_repeated_once(self) -> None:
         play = Ending("one", "two")
         async with odd_server(play) as server, connecting(server.url) as ours:
@@ -177,42 +174,12 @@ class TestSession:
                 with pytest.raises(pkg.Disconnected, match="2025-06-18 instead of 2025-11-25"):
                     await ours.call_tool("x")
 
-    @pytest.mark.parametrize("status", [400, 401, 503])
-    async def test_a_server_that_begins_no_new_session_fails_the_call(self, status: int) -> None:
-        class Closed(Ending):
-            async def __call__(self, request: Request, reply: Reply) -> None:
-                if self.lost and request.method == "initialize":
-                    await reply.send(status)
-                else:
-                    await super().__call__(request, reply)
-
-        play = Closed("one", "two")
-        async with odd_server(play) as server, connecting(server.url) as ours:
-            play.lost = {"one"}
-            with pytest.raises(pkg.Disconnected, match=f"no new one could begin: HTTP {status}"):
-                await ours.call_tool("x")
-
-    def test_a_method_that_is_missing_ends_no_session(self) -> None:
+    async def test_a_method_that_is_missing_ends_no_session(self) -> None:
         async def call(request: Request, reply: Reply) -> None:
             await reply.send(404, error(request.id, -32601, "no tools"))
 
-        _, seen = failing(Handshaking(call, session="s"), pytest.raises(pkg.McpError))
+        _, seen = await failing(Handshaking(call, session="s"), pytest.raises(pkg.McpError))
         assert [seen_request.method for seen_request in seen].count("initialize") == 1
-
-    async def test_the_stream_of_the_server_follows_into_the_new_session(self) -> None:
-        listening = asyncio.Event()
-
-        async def listen(request: Request, reply: Reply) -> None:
-            if request.headers["mcp-session-id"] == "two":
-                listening.set()
-            await reply.stream()
-            await reply.wait_until_gone()
-
-        play = Ending("one", "two", listen=listen)
-        async with odd_server(play) as server, connecting(server.url) as ours:
-            play.lost = {"one"}
-            await ours.call_tool("x")
-            await listening.wait()
 
     async def test_a_session_that_ends_while_listening_is_replaced(self) -> None:
         again = asyncio.Event()
@@ -232,7 +199,7 @@ class TestSession:
             assert len(server.requests_of("POST", "initialize")) == 2
 
     @pytest.mark.parametrize("how", [200, 204, 404, 405, 503, "hang up", "hang on"])
-    def test_a_session_is_ended_whatever_the_server_says(
+    async def test_a_session_is_ended_whatever_the_server_says(
         self, how: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(http_transport, "_FAREWELL", 0.05)
@@ -248,7 +215,80 @@ class TestSession:
                 else:
                     await reply.send(how)
 
-        seen = calling(Leaving(session="s"))
+        seen = await calling(Leaving(session="s"))
         assert seen[-1].verb == "DELETE"
         assert seen[-1].headers["mcp-session-id"] == "s"
         assert seen[-1].headers["mcp-protocol-version"] == OLD
+
+
+class TestCancellation:
+    @pytest.mark.shows("S3-25")
+    @BOTH
+    @pytest.mark.parametrize("streams", [False, True])
+    async def test_a_call_that_is_given_up_closes_its_exchange(
+        self, streams: bool, revision: str
+    ) -> None:
+        begun, closed = asyncio.Event(), asyncio.Event()
+
+        async def call(request: Request, reply: Reply) -> None:
+            if streams:
+                await reply.stream()
+                await reply.event(notification("notifications/tools/list_changed"))
+            begun.set()
+            await reply.wait_until_gone()
+            closed.set()
+
+        async with odd_server(either(call, revision)) as server, connecting(server.url) as ours:
+            calling = asyncio.create_task(ours.call_tool("x"))
+            await begun.wait()
+            calling.cancel()
+            await closed.wait()
+            (asked,) = server.requests_of("POST", "tools/call")
+            told = server.requests_of("POST", "notifications/cancelled")
+            # In the stateless era, the end of the exchange is enough.
+            ids = [cancellation.value["params"]["requestId"] for cancellation in told]
+            assert ids == ([] if revision == STATELESS else [asked.id])
+
+
+async def test_a_handler_does_not_run_in_the_context_of_a_caller() -> None:
+    who: ContextVar[str] = ContextVar("who", default="nobody")
+    heard = asyncio.Queue[str]()
+
+    async def on_tool_list_changed(self: object, params: object) -> None:
+        heard.put_nowait(who.get())
+
+    async def call(request: Request, reply: Reply) -> None:
+        await reply.stream()
+        await reply.event(notification("notifications/tools/list_changed"))
+        await reply.event(answer(request, TEXT))
+
+    ours = client(OLD, on_tool_list_changed=on_tool_list_changed)
+    async with odd_server(Handshaking(call)) as server, pkg.connect_http(server.url, ours):
+        who.set("the caller")
+        # What opens the connection may still be on its way at the first call.
+        for _ in range(2):
+            await ours.call_tool("x")
+            assert await heard.get() == "nobody"
+
+
+class TestOrder:
+    async def test_a_notification_arrives_before_what_follows_it(self) -> None:
+        order: list[str] = []
+
+        class Slow(Handshaking):
+            async def __call__(self, request: Request, reply: Reply) -> None:
+                if request.method.startswith("notifications/"):
+                    for _ in range(20):
+                        await asyncio.sleep(0)
+                if request.verb == "POST":
+                    order.append(request.method)
+                await super().__call__(request, reply)
+
+        async with odd_server(Slow()) as server, over(server.url, with_roots()) as ours:
+            await ours.notify_roots_list_changed()
+            await ours.call_tool("x")
+            assert order[1:] == [
+                "notifications/initialized",
+                "notifications/roots/list_changed",
+                "tools/call",
+            ]

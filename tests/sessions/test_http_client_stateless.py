@@ -15,20 +15,16 @@ from mcp_protogen.runtime.http.client import request as http_request
 from mcp_protogen.runtime.http.client.client_state import ClientState
 from mcp_protogen.runtime.http.client.outgoing import message_of
 from mcp_protogen.runtime.messages.jsonrpc import write_call
-from mcp_revisions import v2026_07_28 as stateless
 from mcp_revisions.v2025_11_25.models import NotificationParams
 from support.json_types import Json, JsonObject
 from support.revisions import OLD, STATELESS
 from support.sessions.odd_servers import (
-    TEXT,
     Handshaking,
     Modern,
     Play,
     Reply,
     Request,
-    answer,
     answer_call,
-    complete,
     connecting,
     http_error,
     odd_server,
@@ -40,8 +36,8 @@ from support.sessions.talking import (
     discover_result,
     error,
     models,
+    notification,
     pkg,
-    run,
 )
 from support.tables import case
 
@@ -78,22 +74,16 @@ def own(request: Request) -> dict[str, str]:
     return {name: value for name, value in request.headers.items() if name.startswith("mcp-")}
 
 
-def using(play: Play, use: Callable[[Any], Any], **more: Any) -> list[Request]:
+async def using(play: Play, use: Callable[[Any], Any], **more: Any) -> list[Request]:
     """Connect, and use the client; what the server was asked afterwards."""
-    seen: list[Request] = []
-
-    async def script() -> None:
-        async with odd_server(play) as server, connecting(server.url, **more) as ours:
-            await use(ours)
-            seen.extend(server.requests)
-
-    run(script())
-    return seen
+    async with odd_server(play) as server, connecting(server.url, **more) as ours:
+        await use(ours)
+        return [*server.requests]
 
 
 class TestStandardFields:
-    def test_each_request_repeats_its_revision_and_method(self) -> None:
-        seen = using(listing(), lambda ours: ours.list_tools())
+    async def test_each_request_repeats_its_revision_and_method(self) -> None:
+        seen = await using(listing(), lambda ours: ours.list_tools())
         for request in seen:
             meta = request.value["params"]["_meta"]
             assert own(request) == {
@@ -103,8 +93,7 @@ class TestStandardFields:
             assert CAPABILITIES in meta
         assert [seen_request.method for seen_request in seen] == ["server/discover", "tools/list"]
 
-    def test_what_a_request_is_about_is_named_safely(self) -> None:
-
+    async def test_what_a_request_is_about_is_named_safely(self) -> None:
         async def call(request: Request, reply: Reply) -> None:
             await reply.send(200, error(request.id, -32602))
 
@@ -125,7 +114,7 @@ class TestStandardFields:
                 else:
                     await call(request, reply)
 
-        seen = using(Capable(), use)
+        seen = await using(Capable(), use)
         assert [seen_request.headers.get("mcp-name") for seen_request in seen] == [
             None,
             "=?base64?Z3LDtsOfZQ==?=",
@@ -146,21 +135,21 @@ class TestArguments:
         plain={"type": "string"},
     )
 
-    def fields(self, arguments: JsonObject | None) -> dict[str, str]:
+    async def fields(self, arguments: JsonObject | None) -> dict[str, str]:
         """The fields that repeat these arguments."""
 
         async def use(ours: Any) -> None:
             await ours.list_tools()
             await ours.call_tool("x", arguments)
 
-        seen = using(listing(self.TOOL), use)
+        seen = await using(listing(self.TOOL), use)
         return {
             name.removeprefix("mcp-param-"): value
             for name, value in own(seen[-1]).items()
             if name.startswith("mcp-param-")
         }
 
-    def test_marked_ones_are_repeated(self) -> None:
+    async def test_marked_ones_are_repeated(self) -> None:
         arguments = {
             "region": "Hello, 世界",
             "count": -7,
@@ -168,19 +157,19 @@ class TestArguments:
             "where": {"id": "7"},
             "plain": "x",
         }
-        assert self.fields(arguments) == {
+        assert await self.fields(arguments) == {
             "region": "=?base64?SGVsbG8sIOS4lueVjA==?=",
             "count": "-7",
             "on": "false",
             "where-id": "7",
         }
 
-    def test_absent_arguments_have_no_header(self) -> None:
+    async def test_absent_arguments_have_no_header(self) -> None:
         values: list[Json] = [None, {}, {"region": None, "where": {}}, {"plain": "x"}]
         for arguments in values:
-            assert self.fields(arguments) == {}
+            assert await self.fields(arguments) == {}
 
-    def test_tools_with_bad_marks_are_left_out_one_by_one(
+    async def test_tools_with_bad_marks_are_left_out_one_by_one(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
         tools = [
@@ -199,13 +188,13 @@ class TestArguments:
             names.extend(tool.name for tool in result.tools)
 
         with caplog.at_level(logging.WARNING):
-            using(listing(*tools), use)
+            await using(listing(*tools), use)
         assert names == ["good", "plain"]
         said = [record.getMessage() for record in caplog.records]
         assert len(said) == 5
         assert said[0].startswith("the tool 'empty' is left out: inputSchema/properties/a/")
 
-    def test_the_newest_list_counts(self) -> None:
+    async def test_the_newest_list_counts(self) -> None:
         lists = [
             [tool("x", a=header_property())],
             [tool("x", a=header_property("Other"))],
@@ -225,26 +214,11 @@ class TestArguments:
 
         calls = [
             call_request
-            for call_request in using(Modern(call), use)
+            for call_request in await using(Modern(call), use)
             if call_request.method == "tools/call"
         ]
         fields = [[name for name in own(sent) if "param" in name] for sent in calls]
         assert fields == [["mcp-param-region"], ["mcp-param-other"], []]
-
-    def test_the_list_may_come_on_a_stream(self) -> None:
-        async def call(request: Request, reply: Reply) -> None:
-            if request.method != "tools/list":
-                await answer_call(request, reply)
-                return
-            await reply.stream()
-            tools = [tool("x", a=header_property()), tool("empty", a=header_property(""))]
-            await reply.event(answer(request, list_result(*tools)))
-
-        async def use(ours: Any) -> None:
-            assert len((await ours.list_tools()).tools) == 1
-            await ours.call_tool("x", {"a": "b"})
-
-        assert using(Modern(call), use)[-1].headers["mcp-param-region"] == "b"
 
 
 class TestCorrection:
@@ -296,8 +270,12 @@ class TestCorrection:
         result = await ours.call_tool("x", {"a": "b"}, on_progress=print)
         assert result.content[0].text == "done"
 
-    def test_SC07_the_tools_are_listed_and_the_call_is_repeated(self) -> None:
-        seen = using(self.strict([tool("y")], [tool("x", a=header_property())]), self.call)
+    async def fail(self, ours: Any) -> None:
+        with pytest.raises(pkg.McpError, match="no region"):
+            await self.call(ours)
+
+    async def test_SC07_the_tools_are_listed_and_the_call_is_repeated(self) -> None:
+        seen = await using(self.strict([tool("y")], [tool("x", a=header_property())]), self.call)
         _, first, *lists, again = seen
         assert [request.method for request in lists] == ["tools/list", "tools/list"]
         assert first.body == again.body
@@ -309,11 +287,7 @@ class TestCorrection:
             assert "progressToken" not in theirs
             assert request.headers["mcp-method"] == "tools/list"
 
-    def test_SC08_what_that_does_not_change_is_reported(self) -> None:
-        async def use(ours: Any) -> None:
-            with pytest.raises(pkg.McpError, match="no region"):
-                await self.call(ours)
-
+    async def test_SC08_what_that_does_not_change_is_reported(self) -> None:
         for name, tools in {
             "no tools": [],
             "unmarked": [tool("x")],
@@ -321,27 +295,14 @@ class TestCorrection:
             "bad": [tool("x", a=header_property(""))],
         }.items():
             with case(name):
-                seen = using(self.strict(tools), use)
+                seen = await using(self.strict(tools), self.fail)
                 assert [request.method for request in seen] == [
                     "server/discover",
                     "tools/call",
                     "tools/list",
                 ]
 
-    def test_SC07_a_call_is_repeated_once(self) -> None:
-        async def play(request: Request, reply: Reply) -> None:
-            if request.method == "tools/list":
-                await reply.result(request, list_result(tool("x", a=header_property())))
-            else:
-                await reply.send(400, error(request.id, -32020, "no region"))
-
-        async def use(ours: Any) -> None:
-            with pytest.raises(pkg.McpError, match="no region"):
-                await self.call(ours)
-
-        assert len(using(Modern(play), use)) == 4
-
-    def test_a_list_that_fails_leaves_the_error_as_it_was(self) -> None:
+    async def test_a_list_that_fails_leaves_the_error_as_it_was(self) -> None:
         malformed: JsonObject = {"jsonrpc": "2.0", "id": 0, "error": {}}
         for status, value in ((200, None), (404, None), (503, None), (200, malformed)):
 
@@ -353,14 +314,10 @@ class TestCorrection:
                 else:
                     await reply.send(400, error(request.id, -32020, "no region"))
 
-            async def use(ours: Any) -> None:
-                with pytest.raises(pkg.McpError, match="no region"):
-                    await self.call(ours)
-
             with case((status, value)):
-                using(Modern(play), use)
+                await using(Modern(play), self.fail)
 
-    def test_SC08_for_other_methods_nothing_is_listed(self) -> None:
+    async def test_SC08_for_other_methods_nothing_is_listed(self) -> None:
         async def play(request: Request, reply: Reply) -> None:
             await reply.send(400, error(request.id, -32020, "no"))
 
@@ -368,14 +325,18 @@ class TestCorrection:
             with pytest.raises(pkg.McpError):
                 await ours.list_tools()
 
-        assert len(using(Modern(play), use)) == 2
+        assert len(await using(Modern(play), use)) == 2
 
 
 class TestOrigin:
     """Nothing that was meant for one server is sent to another."""
 
     @pytest.mark.parametrize("status", [301, 302, 307, 308])
-    async def test_a_redirect_to_another_origin_is_refused(self, status: int) -> None:
+    @pytest.mark.parametrize("follows", [False, True])
+    async def test_a_redirect_to_another_origin_is_refused(
+        self, status: int, follows: bool
+    ) -> None:
+        http = httpx2.AsyncClient(follow_redirects=True) if follows else None
         async with odd_server(Modern()) as other:
 
             async def play(request: Request, reply: Reply) -> None:
@@ -384,8 +345,10 @@ class TestOrigin:
             async with odd_server(play) as server:
                 with http_error(status):
                     secret = {"authorization": "Bearer secret"}
-                    async with connecting(server.url, headers=secret):
+                    async with connecting(server.url, headers=secret, http=http):
                         raise AssertionError("connected")
+            if http is not None:
+                await http.aclose()
             assert other.requests == []
 
     async def test_a_session_id_does_not_follow_a_redirect_of_a_later_request(self) -> None:
@@ -400,21 +363,6 @@ class TestOrigin:
             ):
                 with http_error(307):
                     await ours.call_tool("x")
-            assert other.requests == []
-
-    async def test_a_client_that_follows_redirects_is_kept_from_it(self) -> None:
-        async with odd_server(Modern()) as other:
-
-            async def play(request: Request, reply: Reply) -> None:
-                await reply.send(307, location=other.url)
-
-            async with (
-                odd_server(play) as server,
-                httpx2.AsyncClient(follow_redirects=True) as http,
-            ):
-                with http_error(307):
-                    async with connecting(server.url, http=http):
-                        raise AssertionError("connected")
             assert other.requests == []
 
 
@@ -449,39 +397,25 @@ class TestClient:
             assert len(server.requests) == 4
             assert all(sent.headers["x-ours"] == "1" for sent in server.requests)
 
-    def test_client_made_by_transport_is_closed(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        made: list[httpx2.AsyncClient] = []
-
-        class Noted(httpx2.AsyncClient):
-            def __init__(self, **chosen: Any) -> None:
-                super().__init__(**chosen)
-                made.append(self)
-
-        monkeypatch.setattr(httpx2, "AsyncClient", Noted)
-
-        async def use(ours: Any) -> None:
-            assert [made_client.is_closed for made_client in made] == [False]
-
-        using(Modern(), use)
-        assert [made_client.is_closed for made_client in made] == [True]
-
-    def test_all_of_our_own_share_one_context_which_verifies(
+    async def test_clients_made_by_transports_share_a_context_which_verifies_and_are_closed(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        contexts: list[ssl.SSLContext] = []
+        made, contexts = list[httpx2.AsyncClient](), list[ssl.SSLContext]()
 
         class Noted(httpx2.AsyncClient):
             def __init__(self, *, verify: Any = None, **chosen: Any) -> None:
                 super().__init__(verify=verify, **chosen)
+                made.append(self)
                 contexts.append(verify)
 
         monkeypatch.setattr(httpx2, "AsyncClient", Noted)
 
         async def use(ours: Any) -> None:
-            await ours.call_tool("x")
+            assert not made[-1].is_closed
 
-        using(Modern(), use)
-        using(Modern(), use)
+        for _ in range(2):
+            await using(Modern(), use)
+        assert [http.is_closed for http in made] == [True, True]
         first, second = contexts
         assert first is second
         assert first.check_hostname
@@ -528,12 +462,11 @@ class TestClient:
             "the session could not be ended at the server: RuntimeError('expired')" in caplog.text
         )
 
-    def test_headers_go_with_every_request_but_do_not_replace_those_of_the_protocol(self) -> None:
-        async def use(ours: Any) -> None:
-            await ours.call_tool("x")
-
+    async def test_headers_go_with_every_request_but_do_not_replace_those_of_the_protocol(
+        self,
+    ) -> None:
         headers = {"Authorization": "Bearer t", "MCP-Protocol-Version": "1999-01-01"}
-        seen = using(Handshaking(), use, headers=headers)
+        seen = await using(Handshaking(), lambda ours: ours.call_tool("x"), headers=headers)
         assert [request.verb for request in seen] == ["POST", "POST", "POST", "GET", "POST"]
         assert {request.headers["authorization"] for request in seen} == {"Bearer t"}
         assert seen[-1].headers["mcp-protocol-version"] == OLD
@@ -561,42 +494,30 @@ class TestClient:
 
 async def test_a_listen_stream_stays_open_beside_other_calls() -> None:
     told = asyncio.Event()
-    m = models(STATELESS)
 
-    async def call(request: Request, reply: Reply) -> None:
-        if request.method != "subscriptions/listen":
-            await reply.result(request, complete(request, TEXT))
-            return
-        assert request.headers["mcp-method"] == "subscriptions/listen"
-        id = {"io.modelcontextprotocol/subscriptionId": request.id}
-        await reply.stream()
-        for name in (
-            "notifications/subscriptions/acknowledged",
-            "notifications/tools/list_changed",
-        ):
-            params = {"_meta": id, "notifications": {"toolsListChanged": True}}
-            await reply.event({"jsonrpc": "2.0", "method": name, "params": params})
-        await reply.wait_until_gone()
-
-    class Listening(Modern):
-        async def __call__(self, request: Request, reply: Reply) -> None:
-            if request.method == "server/discover":
-                await reply.send(200, discover_result(request.id, tools={"listChanged": True}))
-            else:
-                await super().__call__(request, reply)
+    async def play(request: Request, reply: Reply) -> None:
+        if request.method == "server/discover":
+            await reply.send(200, discover_result(request.id, tools={"listChanged": True}))
+        elif request.method == "tools/call":
+            await answer_call(request, reply)
+        else:
+            assert request.headers["mcp-method"] == "subscriptions/listen"
+            id = {"io.modelcontextprotocol/subscriptionId": request.id}
+            await reply.stream()
+            for name in ("subscriptions/acknowledged", "tools/list_changed"):
+                wanted = {"toolsListChanged": True}
+                await reply.event(
+                    notification(f"notifications/{name}", _meta=id, notifications=wanted)
+                )
+            await reply.wait_until_gone()
 
     async def on_tool_list_changed(self: object, params: NotificationParams) -> None:
         told.set()
 
-    ours = client(STATELESS, on_tool_list_changed=on_tool_list_changed)
-    async with odd_server(Listening(call)) as server, pkg.connect_http(server.url, ours):
-        wanted = m.SubscriptionFilter(tools_list_changed=True)
-        params = m.SubscriptionsListenRequestParams(notifications=wanted)
-        listening = asyncio.create_task(
-            cast(stateless.Client, ours).request(
-                cast(stateless.Client, ours).TABLE.requests["subscriptions/listen"], params
-            )
-        )
+    ours: Any = client(STATELESS, on_tool_list_changed=on_tool_list_changed)
+    async with odd_server(play) as server, pkg.connect_http(server.url, ours):
+        wanted = models(STATELESS).SubscriptionFilter(tools_list_changed=True)
+        listening = asyncio.create_task(ours.subscriptions_listen(wanted))
         await told.wait()
         await ours.call_tool("x")
         listening.cancel()

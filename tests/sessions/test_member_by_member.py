@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
-from typing import Any, get_args, get_overloads
+from typing import Any, ClassVar, get_args, get_overloads
 
 import pytest
 from mcp_protogen.runtime.core.models.base import WireModel
@@ -25,9 +25,12 @@ from mcp_revisions import (
 )
 from mcp_revisions import v2025_11_25 as handshake
 from mcp_revisions import v2026_07_28 as stateless
+from mcp_revisions.v2025_11_25 import models as old
+from mcp_revisions.v2026_07_28.models import ElicitRequestParams
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from support.generated.golden_package import load
-from support.revisions import ERAS, REVISIONS
+from support.revisions import ERAS, REVISIONS, STATELESS
+from support.sessions.talking import client, content_of, models, pkg, stub, tools
 from support.tables import case
 from support.vectors.vector_sets import vectors
 
@@ -143,8 +146,8 @@ async def test_members_one_by_one_are_the_params_as_a_whole(revision: str) -> No
             )
     table = load(revision).methods.TABLE
     specs = {**table.requests, **table.input_requests, **table.notifications}
-    for name, stub, signature in stubs(revision):
-        spec, tried = specs[method_of(stub)], False
+    for name, function, signature in stubs(revision):
+        spec, tried = specs[method_of(function)], False
         for cls in classes_of(spec):
             values: list[Any] = [*valid[cls.__name__], *valid[spec.method], {}]
             for value in values:
@@ -157,7 +160,7 @@ async def test_members_one_by_one_are_the_params_as_a_whole(revision: str) -> No
                 if ways is not None:
                     with case(f"{name} {value}"):
                         tried = True
-                        as_sent, made, _ = await arguments_sent(stub, *ways[0], **ways[1])
+                        as_sent, made, _ = await arguments_sent(function, *ways[0], **ways[1])
                         assert as_sent is spec
                         assert made == model if members else made in (model, None)
         with case(name):
@@ -384,3 +387,56 @@ async def test_a_session_asks_member_by_member(revision: str) -> None:
         assert (await client.call_tool("ask")).text == "{'age': 3}\nm\nfile:///a"
     if revision == ERAS[0]:
         assert heard == [("info", {"age": 3}, "asking")]
+
+
+async def accept(self: object, params: ElicitRequestParams) -> Any:
+    """Accept the question."""
+    return stateless.models.ElicitResult(action="accept", content={})
+
+
+async def asks(session: Any, params: Any) -> object:
+    """Ask the client, and return its answer."""
+    m = models(session.TABLE.revision)
+    form = m.ElicitRequestFormParamsRequestedSchema(properties={})
+    answer = await session.elicit("Really?", form)
+    return str(answer.action)
+
+
+async def test_a_request_is_completed_and_one_that_is_sent_once_has_what_comes() -> None:
+    spec, m = stateless.methods.CALL_TOOL, stateless.models
+    ours: Any = client(STATELESS, on_elicit=accept)
+    async with pkg.connect_in_memory(ours, tools(STATELESS, asks)) as one:
+        params = m.CallToolRequestParams(name="x")
+        assert content_of(await one.request(spec, params))[0].text == "accept"
+        assert isinstance(await one.request_once(spec, params), m.InputRequiredResult)
+
+
+class Working(handshake.Server):
+    """Answers each call with a task, whether or not one was asked for."""
+
+    DECLARES: ClassVar[Any] = {"tasks": {"requests": {"tools": {"call": {}}}}}
+
+    async def on_call_tool(
+        self, session: handshake.Session, params: old.CallToolRequestParams
+    ) -> old.CreateTaskResult:
+        """Begin a task."""
+        at = "2025-11-25T10:30:00Z"
+        task = old.Task(task_id="t", status="working", created_at=at, last_updated_at=at, ttl=None)
+        return old.CreateTaskResult(task=task)
+
+
+async def test_a_request_for_a_task_is_refused_unless_it_is_sent_once() -> None:
+    spec = handshake.methods.CALL_TOOL
+    params = old.CallToolRequestParams(name="x", task=old.TaskMetadata(ttl=5))
+    async with pkg.connect_in_memory(stub(handshake.Client), Working()) as one:
+        with pytest.raises(pkg.LocalError, match="returns a task: use request_once"):
+            await one.request(spec, params)
+        answer = await one.request_once(spec, params)
+    assert isinstance(answer, old.CreateTaskResult) and answer.task.task_id == "t"
+
+
+async def test_a_task_that_nobody_asked_for_is_no_result() -> None:
+    spec = handshake.methods.CALL_TOOL
+    async with pkg.connect_in_memory(stub(handshake.Client), Working()) as one:
+        with pytest.raises(pkg.RemoteError, match="tools/call returned CreateTaskResult"):
+            await one.request(spec, old.CallToolRequestParams(name="x"))

@@ -1,17 +1,28 @@
-"""Middleware around each message of a server or client, in each revision."""
+"""What stands around each message of a server or client: middleware, and layers of features."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import AbstractAsyncContextManager
+from functools import cached_property
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.core.json import JSONObject
+from mcp_protogen.runtime.messages.codec import Request
+from mcp_protogen.runtime.messages.method_table import MethodTable
+from mcp_protogen.runtime.rpc.jobs import Job
+from mcp_protogen.runtime.server.base import ServerRuntime
+from mcp_protogen.runtime.server.layers import Following, Layer
 from mcp_revisions import CallNext, McpError, MethodCall
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
 from support.sessions.talking import (
+    INITIALIZED,
     call_params,
     client,
     entry,
+    hello,
     models,
     modern,
     notification,
@@ -303,11 +314,6 @@ async def test_a_client_has_it_around_what_it_sends_and_handles() -> None:
             assert set(came) == {"00-1-2-01"}
 
 
-async def test_an_unconnected_client_says_so() -> None:
-    with pytest.raises(pkg.LocalError, match="not connected"):
-        await client(OLD).call_tool("a")
-
-
 WRONG: list[tuple[Any, str]] = [
     (change_name, r"Ours.middleware must be a tuple, got <function change_name"),
     ((dict,), r"Ours.middleware: dict is a class: write dict\(\)"),
@@ -368,27 +374,102 @@ async def test_server_requests_pass_middleware() -> None:
             assert 0 < end.seconds < 60
 
 
-async def test_a_question_can_be_answered_and_changed_by_middleware() -> None:
-    async def ask(session: Any, params: Any) -> str:
-        m: Any = models(OLD)
-        params = m.CreateMessageRequestParams(messages=[], max_tokens=int(params.name))
-        return str((await session.request(entry(session, "sampling/createMessage"), params)).model)
+class Counting(Layer):
+    """A layer that counts requests, adds a method, and hides one."""
 
-    async def on_create_message(self: object, params: Any) -> Any:
-        m: Any = models(OLD)
-        text = m.TextContent(text="")
-        return m.CreateMessageResult(role="assistant", content=text, model=str(params.max_tokens))
+    hidden = ("prompts/get",)
+    ids_member = "thingIds"
 
-    async def around(call: MethodCall, next: CallNext) -> Any:
-        if not call.is_sent:
-            return await next(call)
-        if call.params.max_tokens == 1:
-            raise McpError(-32050, "no tokens")
-        return await next(call.replace(params=call.params.model_copy(update={"max_tokens": 7})))
+    def __init__(self) -> None:
+        self.served: list[str] = []
+        self.asked: Collection[str] = ()
+        self.handlers = {"completion/complete": self._complete}
 
-    ours = tools(OLD, ask, middleware=(around,))
-    mine = client(OLD, on_create_message=on_create_message)
-    async with pkg.connect_in_memory(mine, ours) as caller:
-        assert "'7'" in str(await caller.call_tool("2"))
-        with pytest.raises(McpError, match="no tokens"):
-            await caller.call_tool("1")
+    async def _complete(self, session: Any, params: Any) -> Any:
+        result, *_ = session.__mcp_runtime__.table.requests["completion/complete"].results
+        return result.from_wire({"completion": {"values": [params.argument.value]}})
+
+    def extend_capabilities(self, declared: JSONObject) -> JSONObject:
+        return {**declared, "completions": {}}
+
+    async def serve(self, connection: Any, job: Job) -> Any:
+        self.served.append(job.request.spec.method)
+        return await super().serve(connection, job)
+
+    async def find_following(
+        self, connection: Any, request: Request[Any], ids: Collection[str]
+    ) -> Following:
+        self.asked = sorted(ids)
+
+        async def follow() -> None:
+            await connection.publish("notifications/tools/list_changed", None)
+
+        return {"one": follow}
+
+
+def server_with_layer(revision: str, layer: Layer, **members: Any) -> Any:
+    """A server of a revision with a layer."""
+
+    class Runtime(ServerRuntime):
+        def layer(self, table: MethodTable, tells_apart: bool) -> Layer:
+            return layer
+
+    return tools(revision, echo, __mcp_runtime__=cached_property(Runtime), **members)
+
+
+async def get_prompt(self: object, session: Any, params: Any) -> Any:
+    return models(OLD).GetPromptResult(messages=[])
+
+
+COMPLETING = {"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "a", "value": "v"}}
+
+
+async def test_layer_stands_around_requests_answers_further_ones_and_hides_others() -> None:
+    layer = Counting()
+    async with serve_by_hand(server_with_layer(OLD, layer, on_get_prompt=get_prompt)) as hand:
+        await hand.send(hello())
+        capabilities = (await hand.take())["result"]["capabilities"]
+        assert capabilities.keys() == {"tools", "prompts", "completions"}
+        await hand.send(INITIALIZED)
+        await hand.send(request("completion/complete", 2, **COMPLETING))
+        assert (await hand.take())["result"]["completion"]["values"] == ["v"]
+        await hand.send(request("tools/call", 3, name="x"))
+        assert (await hand.take())["result"]["content"][0]["text"] == "x"
+        await hand.send(request("prompts/get", 4, name="p"))
+        assert (await hand.take())["error"]["code"] == -32601
+    assert layer.served == ["completion/complete", "tools/call", "prompts/get"]
+
+
+async def test_listen_stream_hears_of_what_a_layer_follows() -> None:
+    layer, changed = Counting(), "notifications/tools/list_changed"
+    async with serve_by_hand(
+        server_with_layer(STATELESS, layer, SENDS=frozenset({changed}))
+    ) as hand:
+        wanted = {"thingIds": ["two", "one"], "toolsListChanged": True}
+        await hand.send(modern("subscriptions/listen", 1, notifications=wanted))
+        acknowledged = (await hand.take())["params"]["notifications"]
+        assert acknowledged == {"toolsListChanged": True, "thingIds": ["one"]}
+        assert (await hand.take())["method"] == changed
+    assert layer.asked == ["one", "two"]
+
+
+GREETING = """
+import asyncio, sys
+from mcp_revisions import in_memory, v2025_11_25 as mcp, connect_in_memory
+app = mcp.App("greeter")
+@app.tool
+def greet(name: str) -> str:
+    return name
+async def main():
+    async with connect_in_memory(app, mcp.Client()) as client:
+        await client.call_tool("greet", {"name": "Ada"})
+asyncio.run(main())
+print(*(name for name in sys.modules if "task" in name and "mcp_protogen" in name))
+"""
+
+
+def test_server_without_tasks_imports_nothing_of_them() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", GREETING], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["mcp_protogen.runtime.core.tasks"]

@@ -12,7 +12,6 @@ from support.json_types import JsonObject
 from support.revisions import ERAS, HANDSHAKE, OLD, STATELESS
 from support.sessions.talking import (
     CAPABILITIES,
-    INITIALIZED,
     META,
     Accepting,
     Hand,
@@ -77,9 +76,7 @@ async def test_client_description_is_stored_as_text_and_readable() -> None:
         with case(own):
             ours, said = tools(own, describe_client), {"experimental": MANY, "sampling": {}}
             async with serve_by_hand(ours, revisions=pkg.REVISIONS) as hand:
-                await hand.send(hello(OLD, **said))
-                await hand.take()
-                await hand.send(INITIALIZED)
+                await hand.greet(OLD, **said)
                 answer = await hand.ask("tools/call", name="x")
                 text: str = answer["result"]["content"][0]["text"]
                 assert text.count("[]") == 100

@@ -46,9 +46,11 @@ PROGRAM = """
 """
 
 
-def start(drain: float = 3, limit: int = 10_000, **options: Any) -> subprocess.Popen[bytes]:
+def start(
+    drain: float = 3, limit: int = 10_000, program: str = PROGRAM, **options: Any
+) -> subprocess.Popen[bytes]:
     """A server process with pipes."""
-    command = [sys.executable, "-X", "dev", "-c", textwrap.dedent(PROGRAM), str(drain), str(limit)]
+    command = [sys.executable, "-X", "dev", "-c", textwrap.dedent(program), str(drain), str(limit)]
     environment = {**os.environ, "PYTHONPATH": str(GENERATED)}
     # Earlier output is still in a buffer then, as by default.
     environment.pop("PYTHONUNBUFFERED", None)
@@ -230,11 +232,9 @@ def test_a_caller_hears_of_its_own_cancellation() -> None:
 
         asyncio.run(main())
     """
-    command = [sys.executable, "-c", textwrap.dedent(program)]
-    environment = {**os.environ, "PYTHONPATH": str(GENERATED)}
     reading, writing = os.pipe()
     try:
-        out = subprocess.check_output(command, env=environment, stdin=reading, timeout=60)
+        out, _ = start(program=program, stdin=reading).communicate(timeout=60)
     finally:
         os.close(reading)
         os.close(writing)
@@ -243,9 +243,7 @@ def test_a_caller_hears_of_its_own_cancellation() -> None:
 
 def test_descriptors_are_given_back_when_there_is_nothing_to_serve() -> None:
     program = "from mcp_revisions import run_stdio\ntry: run_stdio([])\nexcept ValueError: print(1)"
-    environment = {**os.environ, "PYTHONPATH": str(GENERATED)}
-    command = [sys.executable, "-c", program]
-    out = subprocess.check_output(command, env=environment, stdin=subprocess.DEVNULL, timeout=60)
+    out, _ = start(program=program, stdin=subprocess.DEVNULL).communicate(timeout=60)
     assert out == b"1\n"
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from itertools import product
-from typing import Annotated, Any, Literal, Required, TypeAlias, cast
+from typing import Annotated, Any, Literal, NamedTuple, Required, TypeAlias, cast
 
 import pytest
 from mcp_protogen.runtime.core.json import is_array
@@ -83,28 +83,22 @@ Answers: TypeAlias = Callable[[JsonObject], JsonObject]
 Ask: TypeAlias = Callable[[Any], Awaitable[object]]
 
 
-class Row:
+class Row(NamedTuple):
     """A type, the members of its form, what the user enters, and what that is in Python."""
 
-    def __init__(
-        self,
-        kind: Any,
-        fields: JsonObject,
-        entered: JsonObject,
-        value: object,
-        *,
-        required: list[str] | None = None,
-        first: JsonObject | None = None,
-    ) -> None:
-        self.kind, self.entered, self.value = kind, entered, value
-        self._fields, self._first = fields, first or {}
-        self._required = list(fields) if required is None else required
+    kind: Any
+    fields: JsonObject
+    entered: JsonObject
+    value: object
+    required: list[str] | None = None
+    first: JsonObject | None = None
 
     def form(self, revision: str) -> JsonObject:
         """The form as a revision shows it."""
-        fields = {**self._fields, **(self._first if revision == FIRST else {})}
-        required = {"required": self._required} if self._required else {}
-        return {"type": "object", "properties": fields, **required}
+        fields = {**self.fields, **(self.first or {} if revision == FIRST else {})}
+        required = [*self.fields] if self.required is None else self.required
+        members = {"required": required} if required else {}
+        return {"type": "object", "properties": fields, **members}
 
 
 def single(kind: Any, field: JsonObject, entered: Json, value: object, **more: Any) -> Row:

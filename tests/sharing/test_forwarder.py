@@ -5,35 +5,34 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from support.http.behind import Forwarder
 from support.http.fire import Wire, ask, http, wire
-from support.http.forwarding import POLICIES, Forwarder, Policy
 from support.http.serving import run_app
 from support.peers.http_wire import run_proxy, wire_to
-from support.tables import case
 
 
-def chosen(policy: str, seed: int, *sessions: bytes | None) -> list[int]:
-    """The applications that get requests in these sessions, one after the other."""
-    policy_of_three = Policy(policy, 3, seed)
-    return [policy_of_three.choose(session) for session in sessions]
+async def chosen(seed: int, *sessions: bytes | None) -> list[int]:
+    """Return the applications that get requests in these sessions, one after the other."""
+
+    async def answer_nothing(*_: object) -> None:
+        return
+
+    forwarder = Forwarder([answer_nothing] * 3, seed)
+    for session in sessions:
+        headers = {} if session is None else {b"mcp-session-id": session}
+        await forwarder({"type": "http", "headers": headers.items()}, None, None)
+    return forwarder.passed
 
 
-def test_policies_choose_by_turns_by_a_seed_by_session_or_what_was_not_chosen_before() -> None:
+async def test_each_request_goes_to_another_application_than_the_last_of_its_session() -> None:
     mixed = [b"a", b"b", None] * 20
-    assert chosen("round-robin", 1, *mixed[:4]) == [1, 2, 0, 1]
-    assert set(chosen("random", 0, *mixed)) == {0, 1, 2}
-    hashed = chosen("hash", 0, *mixed)
-    assert len(set(hashed[0::3])) == len(set(hashed[1::3])) == 1
-    assert set(hashed[2::3]) == {0, 1, 2}
-    another = chosen("another", 0, *mixed)
+    passed = await chosen(0, *mixed)
     for session in range(3):
-        servers = another[session::3]
+        servers = passed[session::3]
         assert all(server != next for server, next in pairwise(servers))
         assert set(servers) == {0, 1, 2}
-    for policy in POLICIES:
-        with case(policy):
-            assert chosen(policy, 5, *mixed) == chosen(policy, 5, *mixed)
-    assert chosen("another", 1, *mixed) != chosen("another", 2, *mixed)
+    assert passed == await chosen(0, *mixed)
+    assert passed != await chosen(1, *mixed)
 
 
 async def begin_session(scope: Any, receive: Any, send: Any) -> None:
@@ -44,7 +43,7 @@ async def begin_session(scope: Any, receive: Any, send: Any) -> None:
 
 async def test_a_session_that_was_begun_goes_on_at_another_server() -> None:
     for seed in range(5):
-        forwarder = Forwarder([begin_session] * 3, "another", seed)
+        forwarder = Forwarder([begin_session] * 3, seed)
         async with run_proxy(forwarder) as port, wire(port) as client:
             for session in (None, "new"):
                 await client.send(http(b"", mcp_session_id=session))

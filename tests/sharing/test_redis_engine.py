@@ -356,33 +356,30 @@ async def test_a_server_that_pauses_its_clients_is_away_for_so_long(
         await until(lambda: a.messages)
 
 
-def test_a_loop_that_ends_in_the_middle_of_a_call_ends(
+async def test_a_loop_that_ends_in_the_middle_of_a_call_ends(
     redis_server: RedisServer, place: str
 ) -> None:
-    async def main() -> None:
-        proxy = SlowProxy(redis_server.url)
-        async with proxy.running():
-            engine = RedisEngine(proxy.url, namespace=place)
-            entered = asyncio.Event()
+    proxy = SlowProxy(redis_server.url)
+    async with proxy.running():
+        engine = RedisEngine(proxy.url, namespace=place)
+        entered = asyncio.Event()
 
-            async def work() -> None:
-                async with working(engine, "a") as a:
-                    proxy.delay = 0.1
-                    entered.set()
-                    await a.connection.sessions.open("key", "a")
+        async def work() -> None:
+            async with working(engine, "a") as a:
+                proxy.delay = 0.1
+                entered.set()
+                await a.connection.sessions.open("key", "a")
 
-            before = asyncio.all_tasks()
-            at_work = asyncio.create_task(work())
-            await entered.wait()
-            await asyncio.sleep(0.02)
-            # As asyncio.run does at its end.
-            ours = asyncio.all_tasks() - before
-            for task in ours:
-                task.cancel()
-            _, pending = await asyncio.wait([at_work], timeout=30)
-            assert not pending
-
-    asyncio.run(main())
+        before = asyncio.all_tasks()
+        at_work = asyncio.create_task(work())
+        await entered.wait()
+        await asyncio.sleep(0.02)
+        # As asyncio.run does at its end.
+        ours = asyncio.all_tasks() - before
+        for task in ours:
+            task.cancel()
+        _, pending = await asyncio.wait([at_work], timeout=30)
+        assert not pending
 
 
 async def test_entries_that_are_gone_are_a_gap(

@@ -554,7 +554,11 @@ class TestNotifications:
             session = http.Session(one, OLD, begun.headers["mcp-session-id"], {})
             session.headers = {"mcp-session-id": session.id}
             (first,) = servers[0].sessions
+            assert await post_status(at(session, two), request("ping")) == 200
+            (copy,) = two.app._running.state.sessions
+            assert not copy.choices.confirmed
             assert await post_status(at(session, two), INITIALIZED) == 202
+            assert copy.choices.confirmed
             # It is known where it began, and delayed events go out.
             async with session.get() as events:
                 await servers[1].resource_updated(URI)
@@ -701,7 +705,8 @@ class TestChoices:
         engine = Engine()
         async with workers(ours(), ours(), ours(), engine=engine) as sites:
             session = await sites[0].initialize()
-            sessions = [session, *await copies_at(session, sites[2])]
+            # The first worker would tell the last one when it is asked again.
+            sessions = [*await copies_at(session, sites[2]), session]
             answering = engine.block(call)
             chosen = request("logging/setLevel", level="error")
             choosing = asyncio.create_task(post_status(session, chosen))

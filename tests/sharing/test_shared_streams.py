@@ -3,14 +3,17 @@
 import asyncio
 from collections import Counter, defaultdict
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
+from itertools import product
+from random import Random
 from typing import Any
 
 import pytest
 from mcp_protogen.runtime.http.server.sessions.worker import key_of
 from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
+from support import tables
 from support.http.serving import Event, Events, Session, Site, outcome
 from support.revisions import OLD
 from support.sessions.talking import notification, request, tools
@@ -915,3 +918,84 @@ class TestLooking:
                     assert await next_said(standing) == text
                 await asyncio.sleep(2)
                 assert these.stream_record(session).delivered == these.last(session)
+
+
+class Reader:
+    """A client that reads a stream at one worker after another, each time after what it has."""
+
+    def __init__(self, these: Workers, session: Session, random: Random) -> None:
+        self.said: list[Any] = []
+        self._these = these
+        self._session = session
+        self._random = random
+        self._last: str | None = None
+
+    async def read(self, stream: AbstractAsyncContextManager[Events]) -> None:
+        """Read a response for a while."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._random.uniform(0.0, 0.3)), stream as events:
+                while (event := await events.event()) is not None:
+                    self._last = event.id or self._last
+                    if event.data:
+                        message = event.message
+                        self.said.append(message.get("params", message).get("data", "answer"))
+
+    async def read_all(self, number: int) -> list[Any]:
+        while len(self.said) < number:
+            await asyncio.sleep(self._random.uniform(0.0, 0.1))
+            session = self._these.at(self._session, self._random.randrange(3))
+            await self.read(session.get(self._last))
+        return self.said
+
+
+async def disturb(these: Workers, random: Random) -> None:
+    """Let something go wrong of which clients see nothing but refusals, again and again."""
+    engine = these.engine
+    while True:
+        await asyncio.sleep(random.uniform(0.0, 0.5))
+        fault, late = random.randrange(5), random.choice(engine.workers[1:])
+        if fault == 0:
+            engine.away = engine.keeps_leases = True
+        elif fault == 1:
+            calls = ("mail.send", "events.append", "events.read", "events.news", "sessions.claim")
+            random.choice((engine.failing, engine.losing)).add(random.choice(calls))
+        elif fault == 2:
+            late.kill()
+        elif fault == 3:
+            late.deaf = True
+        engine.slow = {"events.append"} if random.random() < 0.5 else set()
+        await asyncio.sleep(random.uniform(0.0, 1.0))
+        engine.away = engine.keeps_leases = late.deaf = False
+        engine.failing.clear()
+        engine.losing.clear()
+        if fault == 2:
+            late.revive()
+        elif fault > 2:
+            engine.lose()
+
+
+@pytest.mark.skips_time
+@pytest.mark.parametrize("seed", range(tables.count(12, 300)))
+async def test_clients_hear_all_once_and_in_order_whatever_goes_wrong(seed: int) -> None:
+    random = Random(seed)
+    async with workers(3, lease=1.0) as these:
+        session = await these.sites[0].initialize()
+        saying = [await these.says(session, worker) for worker in range(3)]
+        standing, calling = (Reader(these, session, random) for _ in range(2))
+        disturbing = asyncio.create_task(disturb(these, random))
+        these.tools[0].go()
+        await calling.read(session.calling("a", 5))
+        hearing = [
+            asyncio.create_task(standing.read_all(60)),
+            asyncio.create_task(calling.read_all(4)),
+        ]
+        for number, worker in product(range(20), range(3)):
+            await asyncio.sleep(random.uniform(0.0, 0.2))
+            await saying[worker].log("info", [worker, number])
+            if worker == 0 and number < 2:
+                these.tools[0].go()
+        said, answered = await asyncio.gather(*hearing)
+        assert disturbing.cancel(), "it goes on to the end"
+    assert answered == ["a 1", "a 2", "a 3", "answer"]
+    for worker in range(3):
+        assert [n for by, n in said if by == worker] == list(range(20))

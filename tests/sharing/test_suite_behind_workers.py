@@ -9,21 +9,15 @@ from typing import Final
 import pytest
 from support import folders
 from support.http.behind import ALONE, ENGINES
-from support.http.forwarding import POLICIES
 from support.tables import case
 
 FOLDER: Final = folders.TESTS / "http"
 SAMPLE: Final = ("test_http_resuming.py", "test_http_streams.py")
 
-COMBINED: Final = [
-    *((policy, "memory") for policy in POLICIES),
-    *(("another", engine) for engine in ENGINES if engine != "memory"),
-]
 
-
-def check(files: Iterable[str], policy: str, engine: str) -> None:
+def check(files: Iterable[str], engine: str) -> None:
     """Run the tests of some files with workers."""
-    chosen = ("-p", "no:cacheprovider", "-n0", f"--workers-behind={policy}", f"--engine={engine}")
+    chosen = ("-p", "no:cacheprovider", "-n0", f"--workers-sharing={engine}")
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", "--tb=short", *chosen, *sorted(files)],
         cwd=FOLDER,
@@ -33,26 +27,26 @@ def check(files: Iterable[str], policy: str, engine: str) -> None:
         check=False,
     )
     assert ran.returncode == 0, ran.stdout
-    assert f"workers: behind {policy}, sharing {engine}" in ran.stdout
+    assert f"workers: sharing {engine}" in ran.stdout
 
 
 @pytest.mark.long
 def test_sessions_are_served_by_whichever_worker_is_asked() -> None:
-    check(SAMPLE, "another", "memory")
+    check(SAMPLE, "memory")
 
 
 def is_served(text: str) -> bool:
     """Return whether tests get a server by the functions that can give them workers."""
-    return re.search(r"\b(serving|attacked)\(", text) is not None
+    return re.search(r"\b(serving|serve_under_attack)\(", text) is not None
 
 
 @pytest.mark.long
 @pytest.mark.sampled(0)
-@pytest.mark.parametrize(("policy", "engine"), COMBINED)
-def test_suite_of_application_passes_behind_workers(policy: str, engine: str) -> None:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_suite_of_application_passes_behind_workers(engine: str) -> None:
     files = {path.name for path in FOLDER.glob("test_*.py") if is_served(path.read_text())}
     assert files.issuperset(SAMPLE)
-    check(files, policy, engine)
+    check(files, engine)
 
 
 def test_each_test_that_takes_a_single_application_is_there() -> None:

@@ -1,9 +1,6 @@
 """`make mutants`: the changes of the code that it tries, and its verdicts."""
 
-import os
-import signal
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
@@ -11,7 +8,7 @@ from typing import Final
 
 import pytest
 from support import tables
-from support.folders import ROOT, environment
+from support.folders import ROOT
 from support.mutants.__main__ import Verdicts, read_uncounted, score_of
 from support.mutants.mutations import Mutation, find_mutations
 from support.mutants.sampling import area_of, find_all, sample
@@ -185,37 +182,23 @@ def test_tests_notice_changes_or_not(project: Path, tmp_path: Path) -> None:
     assert (project / CODE).read_text("utf-8") == SOURCE
 
 
+def test_copy_that_a_killed_run_has_left_is_put_right(project: Path, tmp_path: Path) -> None:
+    workshop, copy = Workshop(project, tmp_path / "workshop"), tmp_path / "workshop" / "tree" / CODE
+    workshop.lay_out()
+    copy.write_text("changed", "utf-8")
+    workshop.lay_out()
+    assert copy.read_text("utf-8") == SOURCE
+
+
 def test_change_that_breaks_the_import_or_hangs_is_noticed(project: Path, tmp_path: Path) -> None:
     workshop = Workshop(project, tmp_path / "workshop", patience=5.0)
     workshop.lay_out()
     judge = Judge(workshop, 20.0, {})
-    endless = replace(find_change("flipped comparison", "count_down"), replacement="True")
+    asleep = "__import__('time').sleep(99)"
+    endless = replace(find_change("flipped comparison", "count_down"), replacement=asleep)
     assert judge.judge(endless, [SUMS, COUNTING]).killer == COUNTING
     broken = replace(find_change("flipped comparison", "count_down"), replacement="]")
     assert judge.judge(broken, [SUMS]).killer == SUMS
-
-
-def test_checkout_stays_as_it_is_when_a_run_is_killed(project: Path, tmp_path: Path) -> None:
-    program = f"""
-        from pathlib import Path
-        from support.mutants.trying import Workshop
-        workshop = Workshop(Path({str(project)!r}), Path({str(tmp_path / "workshop")!r}))
-        workshop.lay_out()
-        with workshop.change({CODE!r}, "changed"):
-            print("ready", flush=True)
-            input()
-        """
-    command = [sys.executable, "-c", dedent(program)]
-    with subprocess.Popen(
-        command, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as process:
-        assert process.stdout is not None and process.stdout.readline() == b"ready\n"
-        copy = tmp_path / "workshop" / "tree" / CODE
-        assert copy.read_text("utf-8") == "changed"
-        os.kill(process.pid, signal.SIGKILL)
-    assert (project / CODE).read_text("utf-8") == SOURCE
-    Workshop(project, tmp_path / "workshop").lay_out()
-    assert copy.read_text("utf-8") == SOURCE
 
 
 def test_verdict_lasts_until_code_or_test_changes(project: Path, tmp_path: Path) -> None:

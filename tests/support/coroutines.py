@@ -1,14 +1,16 @@
-"""Tests that are coroutines, and their runner."""
+"""Tests that are coroutines, their runner, and a loop that skips time."""
 
 import asyncio
+import selectors
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from support.patience import PATIENCE
 
 
 def run(
     script: Awaitable[None],
-    within: float = 120,
+    within: float = PATIENCE,
     loop: Callable[[], asyncio.AbstractEventLoop] | None = None,
 ) -> None:
     """Run a coroutine; it must end, also on a busy machine, and leave no task behind."""
@@ -22,6 +24,31 @@ def run(
 
     with asyncio.Runner(loop_factory=loop) as runner:
         runner.run(main())
+
+
+class _Skipping(selectors.SelectSelector):
+    """A selector that skips the time until the next event."""
+
+    now = 0.0
+
+    def select(self, timeout: float | None = None) -> Any:
+        ready = super().select(0)
+        if not ready:
+            if timeout is None:
+                raise RuntimeError("all wait, and nothing can happen any more")
+            self.now += max(timeout, 0)
+        return ready
+
+
+class SkippingLoop(asyncio.SelectorEventLoop):
+    """An event loop whose clock only advances while every task waits."""
+
+    def __init__(self) -> None:
+        self._skipping = _Skipping()
+        super().__init__(self._skipping)
+
+    def time(self) -> float:
+        return self._skipping.now
 
 
 async def until(condition: Callable[[], object]) -> None:

@@ -1,7 +1,4 @@
-"""Engine servers that tests start as processes, stop, and disturb.
-
-`EngineServer` has the operations of both PostgreSQL and Redis.
-"""
+"""Engine servers that tests start as processes, stop, and disturb."""
 
 import os
 import shutil
@@ -14,60 +11,29 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, Protocol
+from typing import Any, Final, TypeAlias
 
 from support.missing import skip_untested
 from support.patience import PATIENCE
 from support.ports import free_port
 from support.programs import find_program
 
-# Programs, and further folders to look in.
-_REDIS: Final = "redis-server", ""
-_POSTGRES: Final = "postgres", "/usr/lib/postgresql/*/bin"
-
-
-class EngineServer(Protocol):
-    """A server that engines connect to; each method returns when it has taken effect."""
-
-    @property
-    def url(self) -> str:
-        """Return the URL for an engine."""
-        ...
-
-    def start(self) -> None:
-        """Start it again with its stored data."""
-        ...
-
-    def stop(self, *, keep: bool = True) -> None:
-        """Stop it; without `keep` it loses all data."""
-        ...
-
-    def freeze(self) -> None:
-        """Make it silent, with its connections open."""
-        ...
-
-    def thaw(self) -> None: ...
-
-    def disconnect(self) -> None:
-        """End all other connections."""
-        ...
+_POSTGRES: Final = "/usr/lib/postgresql/*/bin"
+"""Folders with its programs."""
 
 
 def redis_is_installed() -> bool:
-    return _find(*_REDIS) is not None
+    return find_program("redis-server") is not None
 
 
 def postgres_is_installed() -> bool:
-    return _find(*_POSTGRES) is not None
+    return find_program("postgres", places=_POSTGRES) is not None
 
 
 def program(name: str, places: str = "") -> str:
     """Return the path of a program; skip the test if it is missing."""
-    return _find(name, places) or skip_untested(name, "workers that share it as an engine")
-
-
-def _find(name: str, places: str) -> str | None:
-    return find_program(name, places=places)
+    needed = "workers that share it as an engine"
+    return find_program(name, places=places) or skip_untested(name, needed)
 
 
 def ending_with_us(*command: str) -> list[str]:
@@ -89,7 +55,7 @@ def wait_until_listening(port: int, process: "subprocess.Popen[bytes]") -> None:
 
 @dataclass
 class _ServerProcess:
-    """A process of an engine in its own folder."""
+    """A process of an engine in its own folder; each method returns when it has taken effect."""
 
     folder: Path
     port: int = field(default_factory=free_port)
@@ -108,6 +74,7 @@ class _ServerProcess:
             process.wait(PATIENCE)
 
     def freeze(self) -> None:
+        """Make it silent, with its connections open."""
         self._signal(signal.SIGSTOP, self._process)
 
     def thaw(self) -> None:
@@ -136,12 +103,13 @@ class RedisServer(_ServerProcess):
         if self._process is not None:
             return
         options = [*("--port", str(self.port)), *("--bind", "127.0.0.1"), *("--save", "")]
-        server = ending_with_us(program(*_REDIS), *options, *self.options)
+        server = ending_with_us(program("redis-server"), *options, *self.options)
         self._launch(server)
         while b"LOADING" in self._raw("PING"):
             time.sleep(0.01)
 
     def stop(self, *, keep: bool = True) -> None:
+        """Stop it; without `keep` it loses all data."""
         if keep and self._process is not None:
             self.command("SAVE")
         self.crash()
@@ -251,11 +219,14 @@ class PostgresServer(_ServerProcess):
             return [] if cursor.description is None else cursor.fetchall()
 
     def _as_user(self, name: str) -> list[str]:
-        command = ending_with_us(program(name, _POSTGRES[1]))
+        command = ending_with_us(program(name, _POSTGRES))
         if os.getuid() == 0:
             user = ["--reuid=postgres", "--regid=postgres", "--clear-groups"]
             command[1:1] = user
         return command
+
+
+EngineServer: TypeAlias = PostgresServer | RedisServer
 
 
 @contextmanager

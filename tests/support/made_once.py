@@ -6,7 +6,6 @@ The processes of a run share them in a folder, which `conftest` names in `MADE_O
 import os
 import pickle
 from collections.abc import Callable
-from fcntl import LOCK_EX, flock
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -26,6 +25,8 @@ from mcp_protogen.pipeline.inputs.metacheck import check
 from mcp_protogen.pipeline.output.trial import find_untried, import_package
 from mcp_protogen.pipeline.package import Package
 from typer.main import get_command
+
+from support.folders import alone
 
 _commands: Final = cache(get_command)
 _made: Final[dict[str, Any]] = {}
@@ -100,8 +101,7 @@ def once(name: str, make: Callable[[], Any]) -> Any:
     """Return the object of a name, made by the first process of the run that needs it."""
     if name not in _made:
         file = Path(os.environ["MADE_ONCE"]) / sha256(name.encode()).hexdigest()
-        with file.with_suffix(".lock").open("w") as lock:
-            flock(lock, LOCK_EX)
+        with alone(file):
             if not file.exists():
                 file.write_bytes(pickle.dumps(make()))
             _made[name] = pickle.loads(file.read_bytes())

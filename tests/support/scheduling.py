@@ -30,6 +30,21 @@ def set_apart(items: Iterable[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group(_ALONE))
 
 
+def put_in_order(items: list[pytest.Item]) -> None:
+    """Put long tests first, then those of large files: no worker has much left at the end.
+
+    In the order of folders, tests that wait would be together, and all workers wait at once.
+    """
+    sizes = {path: path.stat().st_size for path in {item.path for item in items}}
+    items.sort(
+        key=lambda item: (
+            item.get_closest_marker("long") is None,
+            -sizes[item.path],
+            item.path,
+        )
+    )
+
+
 def begin_elsewhere(config: pytest.Config) -> None:
     """Let each worker collect from a different file on, if it collects all.
 

@@ -14,7 +14,7 @@ from mcp_protogen.pipeline.package import Package
 from mcp_protogen.pipeline.target import LAYERS, LAYOUTS, Layer, TargetOptions
 from support import tables
 from support.generated.repeated_names import repeated_names
-from support.generating import write_files
+from support.generating import without_layout, write_files
 from support.programs import run_program
 from support.targets.typescript import complaints
 from support.unit.schemas import STRING, Json, message, record, ref, schema_file, union
@@ -77,7 +77,10 @@ def make_packages(target: str, definitions: Json) -> Iterator[tuple[str, Package
     for layout, layers in tables.some(LAYOUTS_OF_LAYERS, FEW, f"{[*definitions]} as {target}"):
         options = TargetOptions(target, layers, layout)
         name = f"{layout}_{'_'.join(layers)}"
-        yield name, generate(GenerationOptions(("x",), {"x": schema_file(schema)}, target=options))
+        with without_layout():
+            yield name, generate(
+                GenerationOptions(("x",), {"x": schema_file(schema)}, target=options)
+            )
 
 
 @pytest.mark.parametrize("target", [language for language in TARGETS if language != "typescript"])

@@ -27,6 +27,7 @@ from support.sessions.talking import (
 )
 from support.tables import case
 from support.tasks import asking
+from support.tasks.asking import refused, text_in
 from support.tasks.by_hand import (
     ScriptedServer,
     core_task,
@@ -65,6 +66,21 @@ async def got(hand: Hand, id: str, status: str) -> Json:
             return found["result"]
 
 
+def with_tool(support: str, **answers: Any) -> ScriptedServer:
+    """A server of 2025-11-25 whose tool may or has to be a task, and becomes one."""
+    execution = {"taskSupport": support}
+    tool = {"name": "x", "inputSchema": {"type": "object"}, "execution": execution}
+    usual: Any = {"tools_list": [{"tools": [tool]}], "tools_call": [{"task": core_task("t")}]}
+    return ScriptedServer(OLD, **{**usual, **answers})
+
+
+class Host(TaskReceiver, handshake.Client):
+    """A client that works on questions as tasks."""
+
+    async def on_elicit(self, params: m.ElicitRequestParams) -> m.ElicitResult:
+        return m.ElicitResult(action="accept", content={"value": "done"})
+
+
 def extensions(params: Json) -> Any:
     """The extensions that a request declares."""
     return params["_meta"][CAPABILITIES].get("extensions")
@@ -101,15 +117,6 @@ async def test_a_call_that_asks_for_a_task_declares_the_extension_and_a_plain_on
     assert task["task"]["ttl"] is None and task["_meta"] == {RELATED: {"taskId": "t"}}
 
 
-async def test_any_tool_may_be_called_as_a_task_where_the_server_decides() -> None:
-    tool = {"name": "x", "inputSchema": {"type": "object"}}
-    listed = {"resultType": "complete", "tools": [tool], "ttlMs": 0, "cacheScope": "private"}
-    async with between(ScriptedServer(STATELESS, tools_list=[listed])) as hand:
-        await shake(hand)
-        told = (await hand.ask("tools/list"))["result"]
-    assert told["tools"] == [{**tool, "execution": {"taskSupport": "optional"}}]
-
-
 async def test_a_result_that_comes_at_once_is_that_of_a_task_that_the_bridge_keeps() -> None:
     served = ScriptedServer(STATELESS, tools_call=[text("done"), text("not done", isError=True)])
     async with between(served) as hand:
@@ -120,11 +127,10 @@ async def test_a_result_that_comes_at_once_is_that_of_a_task_that_the_bridge_kee
                 assert task["status"] == "working"
                 id = task["taskId"]
                 assert (await got(hand, id, status))["taskId"] == id
-                result = (await hand.ask("tasks/result", 2, taskId=id))["result"]
-                assert result["content"][0]["text"] == said
-                assert result["_meta"][RELATED] == {"taskId": id}
-                refused = (await hand.ask("tasks/cancel", 3, taskId=id))["error"]
-                assert refused["code"] == -32602
+                answer = await hand.ask("tasks/result", 2, taskId=id)
+                assert text_in(answer) == said
+                assert answer["result"]["_meta"][RELATED] == {"taskId": id}
+                assert refused(await hand.ask("tasks/cancel", 3, taskId=id)) == -32602
     assert served.methods() == [CALL, CALL]
 
 
@@ -149,29 +155,33 @@ async def test_questions_of_a_task_come_while_its_result_is_awaited_and_say_whos
             )
         ended = [await hand.take(), await hand.take()]
         assert {answer["id"] for answer in ended} == {2, 3}
-        for answer in ended:
-            assert answer["result"]["content"][0]["text"] == "False False"
+        assert [*map(text_in, ended)] == ["False False"] * 2
 
 
-async def test_a_cancelled_task_stays_so_for_a_client_of_2025_11_25_whatever_comes_of_it() -> None:
+async def test_any_tool_may_be_called_as_a_task_where_the_server_decides() -> None:
+    tool = {"name": "x", "inputSchema": {"type": "object"}}
+    listed = {"resultType": "complete", "tools": [tool], "ttlMs": 0, "cacheScope": "private"}
+    async with between(ScriptedServer(STATELESS, tools_list=[listed])) as hand:
+        await shake(hand)
+        told = (await hand.ask("tools/list"))["result"]
+    assert told["tools"] == [{**tool, "execution": {"taskSupport": "optional"}}]
+
+
+async def test_a_cancelled_task_stays_so_for_a_client_of_2025_11_25() -> None:
+    done = task_details("t", "completed", resultType="complete", result=text("done"))
     served = ScriptedServer(
         STATELESS,
         tools_call=[task_created("t")],
-        tasks_get=[
-            task_details("t", resultType="complete"),
-            task_details("t", "completed", resultType="complete", result=text("done")),
-        ],
+        tasks_get=[task_details("t", resultType="complete"), done],
         tasks_cancel=[{"resultType": "complete"}],
     )
     async with between(served) as hand:
         await shake(hand)
         await hand.ask(CALL, 1, name="x", **TASK)
-        said = await hand.ask("tasks/cancel", 2, taskId="t")
-        assert said["result"]["status"] == "cancelled"
-        assert (await hand.ask("tasks/get", 3, taskId="t"))["result"]["status"] == "cancelled"
-        assert (await hand.ask("tasks/result", 4, taskId="t"))["error"]["code"] == -32602
-        assert (await hand.ask("tasks/cancel", 5, taskId="t"))["error"]["code"] == -32602
-        assert (await hand.ask("tasks/list", 6))["error"]["code"] == -32601
+        for id, method in enumerate(("tasks/cancel", "tasks/get"), 2):
+            assert (await hand.ask(method, id, taskId="t"))["result"]["status"] == "cancelled"
+        for id, method in enumerate(("tasks/result", "tasks/cancel"), 4):
+            assert refused(await hand.ask(method, id, taskId="t")) == -32602
     assert served.methods().count("tasks/cancel") == 1
 
 
@@ -186,42 +196,31 @@ async def test_questions_of_2025_11_25_are_shown_under_keys_and_answered_in_part
             assert question["method"] == "elicitation/create"
             assert question["params"]["message"] == message and key not in keys
             keys.append(key)
+            given, wrong = (
+                {"action": "accept", "content": {"value": value}} for value in (True, 5)
+            )
             unknown: list[JsonObject] = [{"unknown": {"action": "cancel"}}, {key + "x": {}}]
             for answer in unknown:
-                assert (await asking.answer_task(hand, id, **answer))["result"][
-                    "resultType"
-                ] == "complete"
-            wrong = await asking.answer_task(
-                hand, id, **{key: {"action": "accept", "content": {"value": 5}}}
-            )
-            assert wrong["error"]["code"] == -32602
-            given = {"action": "accept", "content": {"value": True}}
-            assert (await asking.answer_task(hand, id, **{key: given}))["result"] == {
-                "resultType": "complete",
-                "_meta": wrong.get("_meta") or (await asking.got(hand, id))["result"]["_meta"],
-            }
+                told = await asking.answer_task(hand, id, **answer)
+                assert told["result"]["resultType"] == "complete"
+            assert refused(await asking.answer_task(hand, id, **{key: wrong})) == -32602
+            told = (await asking.answer_task(hand, id, **{key: given}))["result"]
+            assert told.keys() == {"resultType", "_meta"} and told["resultType"] == "complete"
         task = await asking.until(hand, id, "completed")
-        assert task["result"]["content"][0]["text"] == "True True"
+        assert text_in(task) == "True True"
         assert "_meta" not in task["result"]
         again = await asking.answer_task(hand, id, **{keys[0]: given})
         assert again["result"]["resultType"] == "complete"
         for ask in (asking.answer_task, asking.cancel_task, asking.got):
-            assert (await ask(hand, "none"))["error"]["code"] == -32602
+            assert refused(await ask(hand, "none")) == -32602
 
 
 async def test_ended_task_can_be_cancelled_in_extension() -> None:
     rows: list[JsonObject] = [{"cancel": {}}, {}]
     for cancels in rows:
         lost: list[Any] = []
-        tool = {
-            "name": "x",
-            "inputSchema": {"type": "object"},
-            "execution": {"taskSupport": "optional"},
-        }
-        served = ScriptedServer(
-            OLD,
-            tools_list=[{"tools": [tool]}],
-            tools_call=[{"task": core_task("t")}],
+        served = with_tool(
+            "optional",
             tasks_get=[core_task("t", "cancelled")],
             tasks_cancel=[{"error": {"code": -32602, "message": "It has ended"}}],
         )
@@ -261,21 +260,15 @@ async def test_a_listen_stream_hears_of_tasks(server: str) -> None:
         theirs.go_on.set()
         last = (await hand.take())["params"]
         assert (last["taskId"], last["status"]) == (id, "completed")
-        assert last["result"]["content"][0]["text"] == "slow is done"
+        assert text_in(last) == "slow is done"
         assert last["_meta"] == said["_meta"]
-        listen = modern("subscriptions/listen", 8, notifications=wanted)
-        await hand.send(listen)
-        assert (await hand.take())["error"]["code"] == -32021
+        await hand.send(modern("subscriptions/listen", 8, notifications=wanted))
+        assert refused(await hand.take()) == -32021
 
 
 async def test_a_listen_stream_hears_at_once_of_what_a_server_of_2025_11_25_notifies_of() -> None:
-    tool = {"name": "x", "inputSchema": {"type": "object"}}
-    served = ScriptedServer(
-        OLD,
-        tools_list=[{"tools": [{**tool, "execution": {"taskSupport": "optional"}}]}],
-        tools_call=[{"task": core_task("t")}],
-        tasks_get=[core_task("t", pollInterval=60_000), core_task("t", "cancelled")],
-    )
+    states = [core_task("t", pollInterval=60_000), core_task("t", "cancelled")]
+    served = with_tool("optional", tasks_get=states)
     async with between(served) as hand:
         id = await asking.begin_task(hand, "x")
         wanted = {"taskIds": [id]}
@@ -293,34 +286,16 @@ async def test_a_tool_that_is_always_a_task_is_waited_for_where_the_client_has_n
             async with serve_bridged(SERVERS[server](), **OPTIONS) as hand:
                 told = await shake(hand, version)
                 assert ("tasks" in told) is (version == OLD)
-                result = (await hand.ask(CALL, 1, name="needed", arguments={}))["result"]
-                assert result["content"][0]["text"] == "needed is done"
+                answer = await hand.ask(CALL, 1, name="needed", arguments={})
+                assert text_in(answer) == "needed is done"
     async with serve_bridged(SERVERS[OLD](), **OPTIONS) as hand:
-        answer = await asking.call(hand, "needed", meta=META)
-        assert answer["result"]["content"][0]["text"] == "needed is done"
+        assert text_in(await asking.call(hand, "needed", meta=META)) == "needed is done"
         for method in ("tasks/get", "tasks/cancel"):
             await hand.send(modern(method, 2, taskId="t"))
-            assert (await hand.take())["error"]["code"] == -32021
-
-
-async def test_within_one_kind_a_server_itself_refuses_what_it_requires_a_task_for() -> None:
-    async with serve_bridged(SERVERS[STATELESS](), **OPTIONS) as hand:
-        refused = (await asking.call(hand, "needed", meta=META))["error"]
-        assert refused["code"] == -32021
-        assert refused["data"] == {"requiredCapabilities": {"extensions": {TASKS: {}}}}
-    async with serve_bridged(SERVERS[OLD](), **OPTIONS) as hand:
-        await shake(hand)
-        assert (await hand.ask(CALL, 1, name="needed"))["error"]["code"] == -32601
-        assert (await hand.ask("tasks/list", 2))["result"] == {"tasks": []}
+            assert refused(await hand.take()) == -32021
 
 
 async def test_question_of_plain_call_in_task_becomes_rounds() -> None:
-    required = {
-        "name": "x",
-        "inputSchema": {"type": "object"},
-        "execution": {"taskSupport": "required"},
-    }
-
     async def ask(hand: Hand, message: JsonObject) -> JsonObject:
         question = elicit(70, "How old?")
         question["params"]["_meta"] = {RELATED: {"taskId": "t"}}
@@ -328,15 +303,9 @@ async def test_question_of_plain_call_in_task_becomes_rounds() -> None:
         answer = await hand.take()
         return text(str(answer["result"]["content"]["age"]))
 
-    served = ScriptedServer(
-        OLD,
-        tools_list=[{"tools": [required]}],
-        tools_call=[
-            {"error": {"code": -32601, "message": "only as a task"}},
-            {"task": core_task("t")},
-        ],
-        tasks_result=[ask],
-    )
+    only = {"error": {"code": -32601, "message": "only as a task"}}
+    calls = [only, {"task": core_task("t")}]
+    served = with_tool("required", tools_call=calls, tasks_result=[ask])
     async with between(served) as hand:
         meta: JsonObject = {**META, CAPABILITIES: {"elicitation": {}}}
         asked = (await asking.call(hand, "x", meta=meta))["result"]
@@ -345,20 +314,12 @@ async def test_question_of_plain_call_in_task_becomes_rounds() -> None:
         given = {key: {"action": "accept", "content": {"age": 36}}}
         back: Any = {"inputResponses": given, "requestState": asked["requestState"]}
         await hand.send(modern(CALL, 2, name="x", arguments={}, _meta=meta, **back))
-        assert (await hand.take())["result"]["content"][0]["text"] == "36"
+        assert text_in(await hand.take()) == "36"
 
 
 async def test_untranslatable_task_member_is_named_loss() -> None:
-    tool = {
-        "name": "x",
-        "inputSchema": {"type": "object"},
-        "execution": {"taskSupport": "optional"},
-    }
     immediate = {"_meta": {"io.modelcontextprotocol/model-immediate-response": "Soon."}}
-
-    served = ScriptedServer(
-        OLD, tools_list=[{"tools": [tool]}], tools_call=[{"task": core_task("t"), **immediate}]
-    )
+    served = with_tool("optional", tools_call=[{"task": core_task("t"), **immediate}])
     served.capabilities["tasks"]["list"] = {}
     lost: list[Any] = []
     async with between(served, on_loss=lost.append) as hand:
@@ -373,18 +334,11 @@ async def test_untranslatable_task_member_is_named_loss() -> None:
         (CALL, ""),
     ]
 
-    class Host(TaskReceiver, handshake.Client):
-        """A client that works on questions as tasks."""
-
-        async def on_elicit(self, params: m.ElicitRequestParams) -> m.ElicitResult:
-            return m.ElicitResult(action="accept", content={"x": "y"})
-
     lost.clear()
     played = ScriptedServer(STATELESS, tools_call=[task_created("t")])
     async with through(Host(), Accepting(played.play), on_loss=lost.append) as one:
-        assert isinstance(
-            await one.call_as_task("x", task=m.TaskMetadata(ttl=5)), m.CreateTaskResult
-        )
+        made = await one.call_as_task("x", task=m.TaskMetadata(ttl=5))
+        assert isinstance(made, m.CreateTaskResult)
     assert [(loss.method, loss.pointer) for loss in lost] == [
         ("ClientCapabilities", "/ClientCapabilities/tasks"),
         (CALL, "/params/task/ttl"),
@@ -392,12 +346,6 @@ async def test_untranslatable_task_member_is_named_loss() -> None:
 
 
 async def test_tasks_of_a_client_are_asked_for_through_a_bridge_within_2025_11_25() -> None:
-    class Host(TaskReceiver, handshake.Client):
-        """A client that works on questions as tasks."""
-
-        async def on_elicit(self, params: m.ElicitRequestParams) -> m.ElicitResult:
-            return m.ElicitResult(action="accept", content={"value": "done"})
-
     async def call(session: handshake.Session, params: m.CallToolRequestParams) -> str:
         schema = m.ElicitRequestFormParamsRequestedSchema.from_wire(
             {"type": "object", "properties": {"value": {"type": "string"}}}

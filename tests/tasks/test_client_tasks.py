@@ -18,8 +18,9 @@ from mcp_revisions import (
 from mcp_revisions import v2026_07_28 as newer
 from mcp_revisions.v2025_11_25 import Client, Server, Session, methods
 from mcp_revisions.v2025_11_25 import models as m
+from support.sessions.wiretap import Wire
 from support.tables import case
-from support.tasks.jobs import RELATED, Tapped, keeping
+from support.tasks.jobs import RELATED
 
 SAMPLED = m.CreateMessageResult(
     model="a model", role="assistant", content=m.TextContent(text="Bonjour")
@@ -76,18 +77,12 @@ class Asking(Server):
         self.statuses.append(params.status)
 
 
-async def ask_from(work: Any, host: Client, tapped: Tapped | None = None) -> Asking:
+async def ask_from(work: Any, host: Client, wire: Wire | None = None) -> Asking:
     """Let a server do some work with the session of a client, and return it."""
     server = Asking(work)
-    async with client_of(
-        server, host, tap=keeping(Tapped() if tapped is None else tapped)
-    ) as client:
+    async with client_of(server, host, tap=wire) as client:
         await client.call_tool("any", timeout=30)
     return server
-
-
-def error_of(raised: Any) -> tuple[int, str]:
-    return raised.value.code, raised.value.message
 
 
 @pytest.mark.shows("TC-01")
@@ -132,27 +127,23 @@ def test_a_client_of_a_revision_without_tasks_of_clients_is_refused() -> None:
 
 @pytest.mark.shows("TC-05", "TC-07", "TC-08", "TC-12", "TC-13", "TC-14", "TC-15")
 async def test_a_sampling_request_becomes_a_task_whose_result_is_fetched() -> None:
-    host, tapped = Host(), Tapped()
+    host, wire = Host(), Wire()
 
     async def work(session: Session) -> None:
         created = await session.request_once(methods.CREATE_MESSAGE, IN_TASK, on_progress=print)
         task = RequestedTask(session, created, m.CreateMessageResult)
         assert isinstance(created, m.CreateTaskResult)
-        assert (created.task.status, created.task.ttl, task.id) == (
-            "working",
-            60000,
-            created.task.task_id,
-        )
+        made = created.task
+        assert (made.status, made.ttl, task.id) == ("working", 60000, made.task_id)
         assert (await task.status()).status == "working"
         host.go_on.set()
         result = await task.result()
         assert result.content == SAMPLED.content
         assert (await task.status()).status == "completed"
 
-    server = await ask_from(work, host, tapped)
+    server = await ask_from(work, host, wire)
     assert server.statuses == ["completed"]
-    from_client = [message for sender, message in tapped if sender == "client"]
-    tagged = [sent for sent in from_client if RELATED in json.dumps(sent)]
+    tagged = [sent for sent in wire if RELATED in json.dumps(sent)]
     kinds = [
         "progress" if "method" in sent else "created" if "task" in sent["result"] else "payload"
         for sent in tagged
@@ -178,8 +169,8 @@ async def test_a_request_that_fails_as_a_task_fails_with_the_same_error() -> Non
             task = RequestedTask(session, created, m.CreateMessageResult)
             with pytest.raises(McpError) as raised:
                 await task.result()
-            assert error_of(raised) == error_of(plain)
-            assert raised.value.code == code  # noqa: B023
+            assert str(raised.value) == str(plain.value)
+            assert raised.value.code == plain.value.code == code  # noqa: B023
             status = await task.status()
             assert (status.status, status.message) == ("failed", raised.value.message)
 
@@ -279,9 +270,7 @@ async def test_a_client_that_runs_nothing_as_a_task_answers_at_once() -> None:
         with pytest.raises(TypeError, match="CreateMessageResult is not a task"):
             RequestedTask(session, answer, m.CreateMessageResult)
 
-    tapped = Tapped()
-    await ask_from(work, Plain(), tapped)
-    (question,) = (
-        message for _, message in tapped if message.get("method") == "sampling/createMessage"
-    )
-    assert "task" not in question["params"], "it is not asked for in vain"
+    wire = Wire()
+    await ask_from(work, Plain(), wire)
+    (question,) = wire.calls("sampling/createMessage")
+    assert "task" not in question, "it is not asked for in vain"

@@ -4,11 +4,12 @@ from asyncio import Event, create_task, wait_for
 from typing import Any
 
 import pytest
-from mcp_revisions import McpError, TaskCalls, Toolkit, client_of
+from mcp_revisions import McpError, Toolkit, client_of
 from mcp_revisions.v2025_11_25 import Client, Server
 from mcp_revisions.v2025_11_25 import models as m
 from support.revisions import OLD
 from support.sessions.talking import INITIALIZED, hello, serve_by_hand
+from support.sessions.wiretap import Wire
 from support.tables import case
 from support.tasks.jobs import (
     OPTIONS,
@@ -16,10 +17,8 @@ from support.tasks.jobs import (
     TASK,
     AnsweringClient,
     Jobs,
-    Tapped,
     begin_task,
     create_job,
-    keeping,
     text_of,
 )
 
@@ -51,19 +50,6 @@ async def test_a_server_declares_tasks_and_each_tool_says_whether_it_can_be_one(
         assert "tasks" not in client.server_capabilities.to_wire()
 
 
-async def test_call_keeps_its_own_task_for_a_tool_that_is_always_a_task() -> None:
-    class Caller(TaskCalls, Client):
-        """A client that calls tools as tasks by itself."""
-
-    tapped = Tapped()
-    async with client_of(Jobs(), Caller(), tap=keeping(tapped), options=OPTIONS) as client:
-        assert "needed" in [tool.name async for tool in client.iter_tools()]
-        created = await client.call_as_task("needed", task=m.TaskMetadata(ttl=1234))
-        assert isinstance(created, m.CreateTaskResult)
-    (sent,) = (message for _, message in tapped if message.get("method") == "tools/call")
-    assert sent["params"]["task"] == {"ttl": 1234}
-
-
 @pytest.mark.shows("TC-06")
 async def test_a_server_that_has_no_tasks_passes_over_the_wish_for_one() -> None:
     async with serve_by_hand(Plain()) as hand:
@@ -89,8 +75,8 @@ async def test_a_tool_that_forbids_or_requires_a_task_is_called_in_no_other_way(
 
 @pytest.mark.shows("TC-05", "TC-08", "TC-11", "TC-12", "TC-13", "TC-14", "TC-15", "TC-16")
 async def test_a_call_becomes_a_task_whose_result_waits() -> None:
-    jobs, tapped, reports = Jobs(), Tapped(), list[Any]()
-    async with client_of(jobs, Client(), tap=keeping(tapped), options=OPTIONS) as client:
+    jobs, wire, reports = Jobs(), Wire(), list[Any]()
+    async with client_of(jobs, Client(), tap=wire, options=OPTIONS) as client:
         task = await begin_task(client, "slow", on_progress=reports.append)
         assert (task.status, task.ttl, task.poll_interval) == ("working", 60000, 10)
         assert (await client.get_task(task.task_id)).status == "working"
@@ -108,14 +94,11 @@ async def test_a_call_becomes_a_task_whose_result_waits() -> None:
         again = await client.get_task_payload(task.task_id)
         assert again == payload
     assert [report.done for report in reports] == [1, 2]
-    of_server = [message for sender, message in tapped if sender == "server"]
-    for method in ("notifications/progress", "notifications/message"):
-        told = [sent["params"] for sent in of_server if sent.get("method") == method]
-        assert told, method
-        assert all(params["_meta"][RELATED] == {"taskId": task.task_id} for params in told)
-    statuses = [sent["params"] for sent in of_server if sent.get("method", "").endswith("/status")]
-    assert [status["status"] for status in statuses] == ["completed"]
-    assert "_meta" not in statuses[0]
+    for method, times in (("notifications/progress", 2), ("notifications/message", 1)):
+        related = [params["_meta"][RELATED] for params in wire.calls(method)]
+        assert related == [{"taskId": task.task_id}] * times
+    (told,) = wire.calls("notifications/tasks/status")
+    assert told["status"] == "completed" and "_meta" not in told
 
 
 @pytest.mark.shows("TC-05", "TC-13", "TC-22")
@@ -181,8 +164,8 @@ async def test_a_cancelled_task_ends_its_tool_and_cannot_be_cancelled_again() ->
 
 @pytest.mark.shows("TC-09", "TC-10", "TC-13")
 async def test_questions_of_a_task_come_on_the_stream_of_its_result() -> None:
-    answerer, tapped = AnsweringClient(), Tapped()
-    async with client_of(Jobs(), answerer, tap=keeping(tapped), options=OPTIONS) as client:
+    answerer, wire = AnsweringClient(), Wire()
+    async with client_of(Jobs(), answerer, tap=wire, options=OPTIONS) as client:
         task = await begin_task(client, "greet")
         while (await client.get_task(task.task_id)).status != "input_required":
             pass
@@ -190,14 +173,10 @@ async def test_questions_of_a_task_come_on_the_stream_of_its_result() -> None:
         both = [create_task(client.get_task_payload(task.task_id)) for _ in range(2)]
         texts = [text_of(await wait_for(handle, 30)) for handle in both]
         assert texts == ["F L", "F L"]
-        assert [question.message for question in answerer.asked] == [
-            "First?",
-            "Last?",
-        ], "each one once"
-    questions = [message for _, message in tapped if message.get("method") == "elicitation/create"]
-    assert [question["params"]["_meta"][RELATED]["taskId"] for question in questions] == [
-        task.task_id
-    ] * 2
+        asked = [question.message for question in answerer.asked]
+        assert asked == ["First?", "Last?"], "each one once"
+    related = [params["_meta"][RELATED] for params in wire.calls("elicitation/create")]
+    assert related == [{"taskId": task.task_id}] * 2
 
 
 @pytest.mark.shows("TC-09")

@@ -33,6 +33,8 @@ from support.tasks.asking import (
     call,
     cancel_task,
     got,
+    refused,
+    text_in,
     until,
 )
 
@@ -123,10 +125,10 @@ def accept(age: object) -> dict[str, Any]:
 async def test_a_tool_becomes_a_task_only_where_the_request_declares_the_extension() -> None:
     async with serve_by_hand(Worker()) as hand:
         found = await call(hand, "slow", meta=META, label="a")
-        assert found["result"]["content"][0]["text"] == "done a"
+        assert text_in(found) == "done a"
         id = await begin_task(hand, "slow", label="b")
         ended = await until(hand, id, "completed")
-        assert ended["result"]["content"][0]["text"] == "done b"
+        assert text_in(ended) == "done b"
         assert ended["resultType"] == "complete"
         assert (await call(hand, "plain"))["result"]["resultType"] == "complete"
         found = await call(hand, "slow", meta=META)
@@ -160,10 +162,8 @@ async def test_the_server_alone_decides_and_task_of_the_older_kind_is_ignored() 
             with case((name, kind)):
                 asked = {"name": name, "arguments": {}, "_meta": meta}
                 found = (await hand.ask("tools/call", **asked, task={"ttl": 1}))["result"]
-                assert (found["resultType"], found.get("ttlMs")) == (
-                    kind,
-                    60000 if kind == "task" else None,
-                )
+                ttl = 60000 if kind == "task" else None
+                assert (found["resultType"], found.get("ttlMs")) == (kind, ttl)
 
 
 @pytest.mark.shows("TX-06")
@@ -238,7 +238,7 @@ async def test_neither_kind_is_switched_on_by_the_declaration_of_the_other() -> 
         older = {**META, CAPABILITIES: {"tasks": methods}}
         found = (await call(hand, "slow", meta=older))["result"]
         assert found["resultType"] == "complete"
-        assert (await call(hand, "failing", meta=older))["error"]["code"] == -32021
+        assert refused(await call(hand, "failing", meta=older)) == -32021
     async with serve_by_hand(Worker(), revisions=REVISIONS, drain=0) as hand:
         await hand.send(hello(OLD, extensions={TASKS: {}}))
         said = (await hand.take())["result"]["capabilities"]
@@ -246,7 +246,7 @@ async def test_neither_kind_is_switched_on_by_the_declaration_of_the_other() -> 
         await hand.send(INITIALIZED)
         plain = (await hand.ask("tools/call", 1, name="slow"))["result"]
         assert "task" not in plain and plain["content"][0]["text"] == "done "
-        assert (await hand.ask("tasks/update", 2, taskId="x"))["error"]["code"] == -32601
+        assert refused(await hand.ask("tasks/update", 2, taskId="x")) == -32601
         made = (await hand.ask("tools/call", 3, name="endless", task={}))["result"]
         id = made["task"]["taskId"]
         assert (await hand.ask("tasks/get", 4, taskId=id))["result"]["status"] == "working"
@@ -279,16 +279,13 @@ async def test_a_question_waits_in_the_task_until_it_is_answered() -> None:
             asked = await until(hand, id, "input_required")
             (key,) = asked["inputRequests"]
             assert asked["inputRequests"][key]["params"]["message"] == "How old?"
-            assert (await answer_task(hand, id, nothing=accept(1)))["result"][
-                "resultType"
-            ] == "complete"
-            assert (await got(hand, id))["result"]["status"] == "input_required"
-            assert "error" in await answer_task(hand, id, **{key: accept("old")})
-            assert (await answer_task(hand, id, **{key: accept(7)}))["result"][
-                "resultType"
-            ] == "complete"
-            ended = await until(hand, id, "completed")
-            assert "7" in ended["result"]["content"][0]["text"]
+            for answers in ({"nothing": accept(1)}, {key: accept("old")}):
+                told = await answer_task(hand, id, **answers)
+                assert ("error" in told) is (key in answers)
+                assert (await got(hand, id))["result"]["status"] == "input_required"
+            told = await answer_task(hand, id, **{key: accept(7)})
+            assert told["result"]["resultType"] == "complete"
+            assert text_in(await until(hand, id, "completed")) == "7"
 
 
 @pytest.mark.shows("TX-10", "TX-14")
@@ -303,7 +300,7 @@ async def test_questions_are_answered_one_by_one_and_keys_disappear() -> None:
         left = (await got(hand, id))["result"]
         assert left["status"] == "input_required" and [*left["inputRequests"]] == [second]
         await answer_task(hand, id, **{first: accept(9), second: accept(2)})
-        assert (await until(hand, id, "completed"))["result"]["content"][0]["text"] == "1 2"
+        assert text_in(await until(hand, id, "completed")) == "1 2"
 
 
 @pytest.mark.shows("TX-15")
@@ -317,7 +314,7 @@ async def test_cancelling_is_acknowledged_and_ends_the_handler() -> None:
         id = await begin_task(hand, "stubborn")
         await cancel_task(hand, id)
         ended = await until(hand, id, "completed")
-        assert ended["result"]["content"][0]["text"] == "I was nearly done"
+        assert text_in(ended) == "I was nearly done"
 
 
 @pytest.mark.shows("TX-08")
@@ -327,39 +324,28 @@ async def test_a_task_may_begin_after_questions_that_are_asked_without_one() -> 
             found = (await call(hand, "later", become=become))["result"]
             assert found["resultType"] == "input_required" and "taskId" not in found
             (key,) = found["inputRequests"]
-            found = await hand.ask(
-                "tools/call",
-                2,
-                name="later",
-                arguments={"become": become},
-                inputResponses={key: accept(3)},
-                requestState=found["requestState"],
-                _meta=DECLARED,
-            )
-            result = found["result"]
+            asked = {"name": "later", "arguments": {"become": become}, "_meta": DECLARED}
+            given = {"inputResponses": {key: accept(3)}, "requestState": found["requestState"]}
+            answer = await hand.ask("tools/call", 2, **asked, **given)
             if not become:
-                assert result["content"][0]["text"] == "3"
+                assert text_in(answer) == "3"
                 continue
+            result = answer["result"]
             assert result["resultType"] == "task" and "requestState" not in result
             asked = await until(hand, result["taskId"], "input_required")
             (key,) = asked["inputRequests"]
             await answer_task(hand, result["taskId"], **{key: accept(4)})
             ended = await until(hand, result["taskId"], "completed")
-            assert ended["result"]["content"][0]["text"] == "3 4"
+            assert text_in(ended) == "3 4"
 
 
 @pytest.mark.shows("TX-20", "TX-23")
 async def test_unknown_task_is_invalid_and_removed_methods_are_not_found() -> None:
     async with serve_by_hand(Worker()) as hand:
-        for answer in (
-            await got(hand, "x"),
-            await answer_task(hand, "x"),
-            await cancel_task(hand, "x"),
-        ):
-            assert answer["error"]["code"] == -32602
+        for ask in (got, answer_task, cancel_task):
+            assert refused(await ask(hand, "x")) == -32602
         for method in ("tasks/list", "tasks/result"):
-            answer = await hand.ask(method, 3, taskId="x", _meta=DECLARED)
-            assert answer["error"]["code"] == -32601
+            assert refused(await hand.ask(method, 3, taskId="x", _meta=DECLARED)) == -32601
 
 
 async def test_only_what_is_about_tasks_says_that_these_cannot_be_reached() -> None:

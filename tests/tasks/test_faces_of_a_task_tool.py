@@ -10,7 +10,6 @@ from mcp_protogen.runtime.features.tasks.server.task_context import TaskContext
 from mcp_revisions import (
     REVISIONS,
     Accepted,
-    McpError,
     MissingCapability,
     Options,
     TaskCalls,
@@ -38,18 +37,10 @@ TRANSPORTS: Final[tuple[Transport, ...]] = ("memory", "http")
 
 
 class Reporter(TasksServer, Toolkit, mcp.Server):
-    """One handler as a tool with optional and with required tasks."""
+    """A server whose tool reports, asks a user and a model, and reports."""
 
     @tool(task=True)
-    async def may(self, session: mcp.Session) -> str:
-        return await self.report(session)
-
-    @tool(task="required")
-    async def must(self, session: mcp.Session) -> str:
-        return await self.report(session)
-
     async def report(self, session: mcp.Session) -> str:
-        """Report, ask a user and a model, and report."""
         await session.progress(1, 2)
         await session.log("info", "begun")
         try:
@@ -63,18 +54,7 @@ class Reporter(TasksServer, Toolkit, mcp.Server):
         return f"{name}, says {said.model}"
 
 
-class Heard:
-    """A record of the notifications during a call."""
-
-    def __init__(self) -> None:
-        self.progress = set[float]()
-        self.log = set[str]()
-
-    def report(self, report: Any) -> None:
-        self.progress.add(report.done)
-
-
-def client_for(revision: str, tasks: bool, heard: Heard) -> Any:
+def client_for(revision: str, tasks: bool, log: set[str]) -> Any:
     """Return a client of a revision, with or without tasks, that answers all requests."""
     models = load(revision).models
 
@@ -86,7 +66,7 @@ def client_for(revision: str, tasks: bool, heard: Heard) -> Any:
         return models.ElicitResult(action="accept", content={"value": "Ann"})
 
     async def on_logging_message(self: object, params: Any) -> None:
-        heard.log.add(params.data)
+        log.add(params.data)
 
     handlers: dict[str, Any] = {
         "on_create_message": on_create_message,
@@ -113,55 +93,36 @@ async def connect_over(transport: Transport, client: Any) -> AsyncGenerator[Any,
         yield ours
 
 
-async def call_with_progress(
-    client: Any, revision: str, name: str, heard: Heard, tasks: bool
-) -> str:
-    """Call a tool with all notifications, and as a task if possible; return its text."""
+async def call_with_progress(client: Any, revision: str, tasks: bool, on_progress: Any) -> str:
+    """Call the tool with all notifications, and as a task if possible; return its text."""
     meta: JsonObject = {}
     if revision == STATELESS:
         meta = {"meta": m.RequestMetaObject(log_level="debug")}
     else:
         await client.set_level("debug")
     if tasks:
-        handle = await client.start_task(name, on_progress=heard.report, **meta)
+        handle = await client.start_task("report", on_progress=on_progress, **meta)
         assert handle.id is not None
         return str(await handle.result(as_=str))
-    result = await client.call_tool(name, on_progress=heard.report, **meta)
+    result = await client.call_tool("report", on_progress=on_progress, **meta)
     return str(result.content[0].text)
 
 
 @pytest.mark.shows("TX-18")
 async def test_handler_answers_each_client_in_its_revision() -> None:
-    everything = ({1.0, 2.0}, {"begun"})
-    nothing = (set[float](), set[str]())
     faces: list[tuple[str, bool]] = [*product(NAMES, [False]), (OLD, True), (STATELESS, True)]
     for transport, (revision, tasks) in product(TRANSPORTS, faces):
-        heard = Heard()
+        reports, log = list[Any](), set[str]()
         name = "Ann" if revision in WITH_ELICITATION else "whoever you are"
         # Tasks of the extension have neither progress nor a log.
-        expected = nothing if tasks and revision == STATELESS else everything
-        async with connect_over(transport, client_for(revision, tasks, heard)) as client:
+        is_silent = tasks and revision == STATELESS
+        async with connect_over(transport, client_for(revision, tasks, log)) as client:
             with case((transport, revision, tasks)):
                 assert client.revision == revision
-                said = await call_with_progress(client, revision, "may", heard, tasks)
+                said = await call_with_progress(client, revision, tasks, reports.append)
                 assert said == f"{name}, says a model"
-                assert (heard.progress, heard.log) == expected
-
-
-async def test_a_tool_that_has_to_be_a_task_is_refused_where_there_can_be_none() -> None:
-    for transport, revision in product(TRANSPORTS, NAMES):
-        heard, code = Heard(), -32021 if revision == STATELESS else -32601
-        async with connect_over(transport, client_for(revision, False, heard)) as client:
-            with case((transport, revision)), pytest.raises(McpError) as raised:
-                await call_with_progress(client, revision, "must", heard, False)
-            assert raised.value.code == code
-            assert (heard.progress, heard.log) == (set(), set()), "and nothing has run"
-    for transport, revision in product(TRANSPORTS, (OLD, STATELESS)):
-        heard = Heard()
-        async with connect_over(transport, client_for(revision, True, heard)) as client:
-            with case((transport, revision)):
-                said = await call_with_progress(client, revision, "must", heard, True)
-                assert said == "Ann, says a model"
+                assert {report.done for report in reports} == (set() if is_silent else {1, 2})
+                assert log == (set() if is_silent else {"begun"})
 
 
 async def test_a_server_that_lacks_the_extension_of_its_revision_does_not_start() -> None:

@@ -28,7 +28,6 @@ from support.generated.absorbing_revision import (
 )
 from support.generated.schema_folders import decide, schemas_of
 from support.generating import write_files
-from support.json_types import Json
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import Hand
 from support.tables import case
@@ -39,12 +38,6 @@ pytestmark = pytest.mark.skips_time
 REVISIONS = (STATELESS, ABSORBING, FETCHING)
 NAMING = ("CancelTaskRequest", "GetTaskRequest", "GetTaskPayloadRequest")
 """The requests of 2025-11-25 that name a task."""
-EXTENSION = "io.modelcontextprotocol/tasks"
-DECLARED: Json = {
-    STATELESS: {"extensions": {EXTENSION: {}}},
-    ABSORBING: {"tasks": {}},
-    FETCHING: {"tasks": {}},
-}
 
 
 @pytest.fixture(scope="module")
@@ -194,24 +187,6 @@ async def test_the_core_of_2025_11_25_has_its_own_form_of_tasks_beside_it(pkg: A
                 ) as client,
             ):
                 await check_calls(client, theirs)
-
-
-async def test_a_client_declares_the_extension_only_where_it_is_one(pkg: Any) -> None:
-    for ours, spoken in product(REVISIONS, repeat=2):
-        sent = list[bytes]()
-        with case(f"a client of {ours} in {spoken}"):
-            opener = pkg.in_memory(
-                make_server(pkg, STATELESS),
-                revisions=pkg.REVISIONS,
-                tap=partial(note_sent, sent),
-            )
-            async with pkg.connect(
-                opener, make_client(pkg, ours), revisions=revisions_of(pkg, spoken)
-            ) as client:
-                sent.clear()
-                await client.call_tool("slow")
-            declares = any(EXTENSION.encode() in data for data in sent if b"tools/call" in data)
-            assert declares == (spoken == STATELESS)
 
 
 async def test_tasks_pass_through_a_bridge_between_the_core_and_the_extension(pkg: Any) -> None:

@@ -1,6 +1,5 @@
 """Calls of tools as tasks of 2025-11-25."""
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -61,6 +60,17 @@ async def test_a_tool_that_has_to_be_a_task_is_called_as_one() -> None:
     assert server.methods() == ["tools/list", "tools/call", "tasks/result"]
 
 
+async def test_a_user_says_for_how_long_to_keep_a_task() -> None:
+    server = play_server()
+    async with calling(set_clock(Before(), Clock()), server) as client:
+        await client.list_tools()
+        await client.start_task("slow", ttl=60)
+        created = await client.call_as_task("slow", task=m.TaskMetadata(ttl=1234))
+        assert isinstance(created, m.CreateTaskResult)
+    asked = [call["task"] for call in server.params("tools/call")]
+    assert asked == [{"ttl": 60_000}, {"ttl": 1234}]
+
+
 @pytest.mark.shows("TC-04")
 async def test_a_tool_that_is_not_known_is_looked_up_once_it_is_refused() -> None:
     server = play_server(tools_call=[NO_PLAIN_CALL, CREATED])
@@ -95,36 +105,13 @@ async def test_tool_without_task_support_is_not_called_as_task() -> None:
     assert server.params("tools/call") == [{"name": "slow"}]
 
 
-async def test_a_user_asks_for_a_task_and_for_how_long_to_keep_it() -> None:
-    server = play_server("optional", tasks_get=[core_task("t", pollInterval=100)])
-    async with calling(set_clock(Before(), Clock()), server) as client:
-        handle = await client.start_task("slow", {"n": 1}, ttl=60)
-        assert handle.id == "t"
-        state = await handle.status()
-        assert (state.status, state.poll_interval) == ("working", 0.1)
-        again = client.task(handle.to_json())
-        assert await again.result(as_=str) == "done"
-    (call,) = server.params("tools/call")
-    assert call["task"] == {"ttl": 60000}
-
-
 async def test_who_gives_task_gets_the_task() -> None:
-    async with calling(Before(), play_server()) as client:
-        result = await client.call_as_task("slow", task=m.TaskMetadata())
-        assert isinstance(result, m.CreateTaskResult) and result.task.task_id == "t"
-
-
-@pytest.mark.shows("TC-10")
-async def test_questions_of_a_task_reach_the_usual_handlers() -> None:
-    async def ask(hand: Hand, message: Any) -> Any:
-        await hand.send(elicit(7, "How old?"))
-        answer = await hand.take()
-        return text(str(answer["result"]["content"]["age"]))
-
-    server = play_server(tasks_result=[ask])
-    async with calling(set_clock(Answering(), Clock()), server) as client:
+    server = play_server()
+    async with calling(Before(), server) as client:
         await client.list_tools()
-        assert (await client.call_tool("slow")).text == "36"
+        result = await client.call_as_task("slow", task=m.TaskMetadata(ttl=1234))
+        assert isinstance(result, m.CreateTaskResult) and result.task.task_id == "t"
+    assert server.params("tools/call") == [{"name": "slow", "task": {"ttl": 1234}}]
 
 
 @pytest.mark.shows("TC-10")
@@ -189,24 +176,6 @@ async def test_an_empty_result_is_that_of_a_task_that_was_cancelled_or_no_result
             await client.call_tool("slow")
         with pytest.raises(InvalidAnswer):
             await client.call_tool("slow")
-
-
-@pytest.mark.shows("TC-17")
-async def test_whoever_cancels_the_call_cancels_the_task() -> None:
-    asked = asyncio.Event()
-
-    async def never(hand: Hand, message: Any) -> None:
-        asked.set()
-
-    server = play_server(tasks_result=[never])
-    async with calling(set_clock(Before(), Clock()), server) as client:
-        await client.list_tools()
-        call = asyncio.create_task(client.call_tool("slow"))
-        await asked.wait()
-        call.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await call
-        await until(lambda: "tasks/cancel" in server.methods())
 
 
 @pytest.mark.shows("TC-17")

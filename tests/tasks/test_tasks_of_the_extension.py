@@ -264,22 +264,6 @@ async def test_a_handle_is_kept_and_taken_up_over_another_connection() -> None:
     assert first.asked == ["first"] and second.asked == []
 
 
-async def test_a_handle_says_where_the_task_stands_and_every_change_of_that() -> None:
-    server = play_server(got(), got(), got(statusMessage="half"), DONE)
-    async with calling(set_clock(Since(), Clock()), server) as client:
-        handle = await client.start_task("slow")
-        changes = [state async for state in handle]
-        assert [(change.status, change.message) for change in changes] == [
-            ("working", None),
-            ("working", "half"),
-            ("completed", None),
-        ]
-        state = await handle.status()
-        assert state.has_ended and state.poll_interval == 5 and state.ttl is None
-        await handle.cancel()
-    assert server.methods()[-1] == "tasks/cancel"
-
-
 async def test_a_call_that_is_answered_at_once_is_a_handle_with_its_result() -> None:
     server = play_server(DONE, tools_call=[text("at once")])
     async with calling(Since(), server) as client:

@@ -90,19 +90,6 @@ async def test_of_a_list_without_end_the_newest_schemas_are_remembered(
             await ours.call_tool("bad")
 
 
-async def test_a_schema_that_has_changed_is_looked_up_again() -> None:
-    schemas: JsonObject = {"tool": SCHEMA}
-    results: JsonObject = {"tool": {"structured_content": {"n": 1}}}
-    server = serving(OLD, results, schemas)
-    async with pkg.connect_in_memory(checking(), server) as ours:
-        await ours.call_tool("tool")
-        schemas["tool"] = {"type": "object", "required": ["z"]}
-        results["tool"] = {"structured_content": {"z": 1}}
-        result = await ours.call_tool("tool")
-        assert result.structured_content == {"z": 1}
-        assert server.listed == 2
-
-
 @pytest.mark.skips_time
 @pytest.mark.parametrize("listing", ["fails", "lacks the tool", "is late", "is too late"])
 async def test_a_result_that_did_not_fit_is_no_better_for_a_list_that_says_nothing_new(

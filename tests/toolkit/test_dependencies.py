@@ -3,10 +3,9 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import pytest
-from pydantic import BaseModel
 from support.revisions import ERAS, REVISIONS
 from support.tables import case
 from support.toolkit.kits import (
@@ -177,23 +176,15 @@ def test_resources_prompts_and_methods_have_them_too() -> None:
 
 
 def test_arguments_of_tool_in_thread_may_have_any_name() -> None:
-    app = mcp.App("any")
-
-    @app.tool
     def spread(
-        steps: str,
-        names: str,
-        function: str,
-        given: str,
-        work: str,
-        db: Annotated[str, Depends(open_under)],
+        *, steps: str, names: str, function: str, work: str, db: Annotated[str, Depends(open_under)]
     ) -> str:
-        return f"{steps}{names}{function}{given}{work}{db}"
+        return f"{steps}{names}{function}{work}{db}"
 
-    arguments = dict(zip(("steps", "names", "function", "given", "work"), "12345", strict=True))
-    call = ("tools/call", {"name": "spread", "arguments": arguments})
-    (answer,) = answers(app, "2025-11-25", call)
-    assert text_of(answer) == "12345po"
+    app = mcp.App("any")
+    app.tool(spread)
+    given = dict(zip(("steps", "names", "function", "work"), "1234", strict=True))
+    assert text_of(call(app, "spread", **given)) == "1234po"
 
 
 def test_dependencies_end_after_failure_that_stays_answer() -> None:
@@ -226,67 +217,29 @@ def test_dependencies_end_after_failure_that_stays_answer() -> None:
     assert noted == ["plain", "open", "failed: ToolError", "close"]
 
 
-async def test_dependencies_end_after_cancellation() -> None:
-    app, begun = mcp.App("any"), asyncio.Event()
+def function_of(dependency: Any) -> Any:
+    """Return a function with a parameter that another one fills."""
 
-    @app.tool
-    async def hangs(
-        a: Annotated[str, Depends(later)], b: Annotated[str, Depends(swallowing)]
-    ) -> str:
-        begun.set()
-        await asyncio.sleep(60)
-        raise AssertionError
+    def function(a: str) -> str:
+        return a
 
-    async with pkg.connect_in_memory(mcp.Client(), app) as client:
-        calling = asyncio.create_task(client.call_tool("hangs"))
-        await begun.wait()
-        calling.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await calling
-        async with asyncio.timeout(30):
-            while noted[-1] != "close":
-                await asyncio.sleep(0)
-    ending = ["caught: CancelledError", "end", "failed: CancelledError", "close"]
-    assert noted == ["plain", "open", "begin", *ending]
+    function.__annotations__["a"] = Annotated[str, Depends(dependency)]
+    return function
 
 
-def circular(two: str) -> str:
-    return two
+def in_a_cycle(name: str) -> Any:
+    function = function_of(None)
+    function.__qualname__ = name
+    return function
 
 
-def circular_too(three: str) -> str:
-    return three
-
-
-def circular_last(one: Annotated[str, Depends(circular)]) -> str:
-    return one
-
-
-circular.__annotations__["two"] = Annotated[str, Depends(circular_too)]
-circular_too.__annotations__["three"] = Annotated[str, Depends(circular_last)]
-
-
-def begins(a: Annotated[str, Depends(circular)]) -> str:
-    return a
-
-
-def itself(a: str) -> str:
-    return a
-
-
-itself.__annotations__["a"] = Annotated[str, Depends(itself)]
-
-
-def uses_itself(a: Annotated[str, Depends(itself)]) -> str:
-    return a
+ONE, TWO, ITSELF = (in_a_cycle(name) for name in ("one", "two", "itself"))
+for function, dependency in ((ONE, TWO), (TWO, ONE), (ITSELF, ITSELF)):
+    function.__annotations__["a"] = Annotated[str, Depends(dependency)]
 
 
 def lacking(url: str) -> str:
     return url
-
-
-def uses_lacking(a: Annotated[str, Depends(lacking)]) -> str:
-    return a
 
 
 IN_DEFAULT: Any = Depends(plain)
@@ -296,35 +249,26 @@ def default(a: str = IN_DEFAULT) -> str:
     return a
 
 
-def no_function(a: Annotated[str, Depends(cast(Any, "db"))]) -> str:
-    return a
-
-
 def untyped(a: str) -> str:
     return a
 
 
 untyped.__annotations__.clear()
 
-
-def unknown(a: Annotated[str, Depends(untyped)]) -> str:
-    return a
-
-
 REFUSED = {
-    begins: "Depends forms a cycle: circular → circular_too → circular_last → circular",
-    uses_itself: "Depends forms a cycle: itself → itself",
-    uses_lacking: "lacking: no value for the parameter url: annotate it with Depends(…) or the "
-    "session, or give it a default",
+    function_of(ONE): "Depends forms a cycle: one → two → one",
+    function_of(ITSELF): "Depends forms a cycle: itself → itself",
+    function_of(lacking): "lacking: no value for the parameter url: annotate it with Depends(…) or "
+    "the session, or give it a default",
     default: "default: Depends must be in the annotation: a: Annotated[…, Depends(plain)]",
-    no_function: "Depends needs a function, got 'db'",
-    unknown: "untyped: no value for the parameter a",
+    function_of("db"): "Depends needs a function, got 'db'",
+    function_of(untyped): "untyped: no value for the parameter a",
 }
 
 
 def test_unfillable_dependency_is_refused_when_server_is_made() -> None:
     for function, why in REFUSED.items():
-        with case(function.__name__):
+        with case(why):
             with pytest.raises(TypeError) as raised:
                 mcp.App("any").tool(function)
             assert why in str(raised.value)
@@ -335,7 +279,3 @@ def test_unfillable_dependency_is_refused_when_server_is_made() -> None:
             with pytest.raises(TypeError) as raised:
                 Kit()
             assert why in str(raised.value)
-
-
-class Model(BaseModel):
-    size: int = 1

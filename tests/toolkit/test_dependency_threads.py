@@ -1,10 +1,8 @@
 """Functions that fill parameters: their threads, their shared state, and their ends."""
 
 import asyncio
-import sqlite3
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import closing
 from contextvars import ContextVar
 from functools import wraps
 from typing import Annotated, Any
@@ -106,49 +104,8 @@ async def test_plain_functions_run_in_the_thread_of_their_tool_and_the_rest_on_t
             assert two[4] == here
 
 
-async def test_waiting_dependency_does_not_block_server() -> None:
-    begun, released = threading.Semaphore(0), threading.Event()
-
-    def waits() -> Iterator[str]:
-        for yielded in ("a", None):
-            begun.release()
-            assert released.wait(30)
-            released.clear()
-            if yielded:
-                yield yielded
-
-    async def tool(text: Annotated[str, Depends(waits)]) -> str:
-        return text
-
-    async with shaken(app_of(tool)) as hand:
-        await hand.send(request("tools/call", 1, name="tool"))
-        for id in (2, 3):
-            await until(begun)
-            assert (await hand.ask("ping", id))["result"] == {}
-            released.set()
-        assert text_of((await hand.take())["result"]) == "a"
-
-
 async def until(done: threading.Semaphore) -> None:
     assert await asyncio.to_thread(done.acquire, timeout=30)
-
-
-async def path() -> str:
-    return ":memory:"
-
-
-def open_database(at: Annotated[str, Depends(path)]) -> Iterator[sqlite3.Connection]:
-    with closing(sqlite3.connect(at)) as db, db:
-        yield db
-
-
-def test_thread_bound_dependency_works_in_plain_functions() -> None:
-    def rows(db: Annotated[sqlite3.Connection, Depends(open_database)], text: str) -> int:
-        db.execute("CREATE TABLE notes (text)")
-        db.execute("INSERT INTO notes VALUES (?)", [text])
-        return len(db.execute("SELECT * FROM notes").fetchall())
-
-    assert text_of(call(app_of(rows), "rows", text="a")) == '{"result":1}'
 
 
 who: ContextVar[str] = ContextVar("who", default="nobody")
@@ -307,21 +264,6 @@ async def test_dependency_cancelled_while_opening_is_closed_and_tool_is_skipped(
     await cancel_held(app_of(tool), held)
     await until(under.ended)
     assert noted == ["open", "released", *["CancelledError Own-1", "closed"] * 2]
-
-
-async def test_dependency_of_tool_cancelled_on_loop_is_closed_in_thread() -> None:
-    held, begun = HeldDependency(), asyncio.Event()
-
-    async def tool(a: Annotated[None, Depends(held.generator())]) -> None:
-        begun.set()
-        await asyncio.sleep(60)
-
-    async with shaken(app_of(tool)) as hand:
-        await hand.send(request("tools/call", 1, name="tool"))
-        await begun.wait()
-        await hand.send(notification("notifications/cancelled", requestId=1))
-        await until(held.ended)
-    assert noted == ["CancelledError Own-1", "closed"]
 
 
 async def test_dependencies_close_without_free_thread() -> None:

@@ -174,16 +174,8 @@ def test_where_arguments_have_no_description_the_docstring_stays_whole() -> None
     schema: Any = {"type": "object", "properties": {"x": {}}}
 
     @tool(input_schema=schema)
-    def raw(self: object, arguments: dict[str, Any]) -> str:
-        """Take it.
-
-        Args:
-            x: What is taken.
-        """
-        return ""
-
     @resource("a:{x}")
-    def read(self: object, x: str) -> str:
+    def take(self: object, x: str) -> str:
         """Take it.
 
         Args:
@@ -192,7 +184,7 @@ def test_where_arguments_have_no_description_the_docstring_stays_whole() -> None
         return x
 
     asked: list[Any] = [("tools/list", {}), ("resources/templates/list", {})]
-    tools, templates = answers(kit(raw=raw, read=read)(), OLD, *asked)
+    tools, templates = answers(kit(take=take)(), OLD, *asked)
     for (listed,) in (tools["tools"], templates["resourceTemplates"]):
         assert listed["description"] == "Take it.\n\nArgs:\n    x: What is taken."
     assert tools["tools"][0]["inputSchema"] == schema

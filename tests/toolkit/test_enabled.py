@@ -5,15 +5,28 @@ from itertools import product
 from typing import Any, cast
 
 import pytest
-from support.http.serving import run_app
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import whose
 from support.tables import case
 from support.toolkit.kits import Toolkit, mcp, pkg, prompt, resource, tool
-from support.toolkit.mounting import Hearing, app, in_memory, names_of, text_of
+from support.toolkit.mounting import (
+    Hearing,
+    app,
+    in_memory,
+    names_of,
+    over_http,
+    serving_over_http,
+    text_of,
+)
 
 NAMES = {"tools": "reset", "prompts": "plan", "resources": "log://all", "templates": "log://{day}"}
-TOKENS = {"a" * 16: pkg.Principal("admin"), "b" * 16: pkg.Principal("ben")}
+TOKENS = {name * 6: pkg.Principal(name) for name in ("admin", "ben")}
+KNOWN = pkg.HttpOptions(authentication=pkg.Authentication(verify=pkg.static_tokens(TOKENS)))
+
+
+def of(name: str) -> Any:
+    """Return the header fields that identify a principal."""
+    return {"authorization": f"Bearer {name * 6}"}
 
 
 def shop(revision: str = OLD, **options: Any) -> Any:
@@ -44,18 +57,16 @@ async def visible_names(one: Any) -> set[str]:
     return {name for names in (await names_of(one)).values() for name in names} - {"look"}
 
 
-async def refusals(one: Any, prefix: str = "", sep: str = "") -> None:
+async def refusals(one: Any) -> None:
     """Missing items are answered like unknown names."""
-    start = prefix + sep
-    path = f"{prefix}/" if prefix else ""
     kinds: list[tuple[Callable[[str], Awaitable[Any]], tuple[str, str]]] = [
-        (lambda name: one.call_tool(f"{start}{name}", {}), ("reset", "reste")),
-        (lambda name: one.get_prompt(f"{start}{name}"), ("plan", "plna")),
-        (lambda name: one.read_resource(f"log://{path}{name}"), ("all", "any/x")),
+        (one.call_tool, ("reset", "reste")),
+        (one.get_prompt, ("plan", "plna")),
+        (lambda name: one.read_resource(f"log://{name}"), ("all", "any/x")),
     ]
-    for asked, other_kind in kinds:
+    for asked, names in kinds:
         errors: list[Any] = []
-        for name in other_kind:
+        for name in names:
             with pytest.raises(pkg.McpError) as refused:
                 await asked(name)
             error = refused.value
@@ -82,46 +93,31 @@ NEVER: tuple[Any, ...] = (False, _raise, _no, _never)
 
 
 async def test_disabled_item_is_neither_listed_nor_called() -> None:
-    for own in ERAS:
-        for enabled, spoken in product(NEVER, ERAS):
-            with case((own, enabled, spoken)):
-                async with in_memory(pkg.load(spoken).Client(), shop(own, enabled=enabled)) as one:
-                    assert await visible_names(one) == set()
-                    assert await text_of(one, "look") == "open"
-                    await refusals(one)
+    for own, enabled, spoken in product(ERAS, NEVER, ERAS):
+        with case((own, enabled, spoken)):
+            async with in_memory(pkg.load(spoken).Client(), shop(own, enabled=enabled)) as one:
+                assert await visible_names(one) == set()
+                assert await text_of(one, "look") == "open"
+                await refusals(one)
 
 
 async def test_a_function_says_for_whom_something_is_there() -> None:
     def is_admin(session: Any) -> bool:
         return whose(session) == "admin"
 
-    verify = pkg.static_tokens(TOKENS)
-    http = pkg.HttpOptions(authentication=pkg.Authentication(verify=verify))
     for own in ERAS:
         made = shop(own, enabled=is_admin)
         above = app(OLD)
         above.mount("s", shop(own, enabled=is_admin))
         for server, start in ((made, ""), (above, "s_")):
-            served = server.http(http=http)
-            async with run_app(served) as port:
-                for spoken in ERAS:
-                    for token, principal in TOKENS.items():
-                        with case((own, start, spoken, principal)):
-                            async with pkg.connect(
-                                pkg.open_http(
-                                    f"http://127.0.0.1:{port}/mcp",
-                                    headers={"authorization": f"Bearer {token}"},
-                                ),
-                                as_=cast(Any, pkg.load(spoken)),
-                                revisions=[
-                                    revision for revision in pkg.REVISIONS if revision.id == spoken
-                                ],
-                            ) as one:
-                                allowed = principal.id == "admin"
-                                assert (len(await visible_names(one)) >= 4) is allowed
-                                if allowed:
-                                    assert await text_of(one, f"{start}reset") == "reset"
-                await served.close()
+            async with serving_over_http(server, http=KNOWN) as connect:
+                for spoken, name in product(ERAS, ("admin", "ben")):
+                    with case((own, start, spoken, name)):
+                        one = await connect(pkg.load(spoken).Client(), **of(name))
+                        allowed = name == "admin"
+                        assert (len(await visible_names(one)) >= 4) is allowed
+                        if allowed:
+                            assert await text_of(one, f"{start}reset") == "reset"
 
 
 async def test_items_are_switched_by_name_or_tag_and_the_last_word_counts() -> None:
@@ -134,114 +130,84 @@ async def test_items_are_switched_by_name_or_tag_and_the_last_word_counts() -> N
         ("disable", tuple(ALL), set(), set()),
         ("enable", tuple(ALL), set(), ALL),
     ]
-    for own in ERAS:
-        for spoken in ERAS:
-            made = shop(own, tags={"t", "u"})
-            async with in_memory(pkg.load(spoken).Client(), made) as one:
-                for step, names, tags, expected in steps:
-                    with case((own, spoken, step, names, tags)):
-                        getattr(made, step)(*names, tags=tags)
-                        assert await visible_names(one) == expected
-                        if "reset" in expected:
-                            assert await text_of(one, "reset") == "reset"
-                        else:
-                            with pytest.raises(pkg.McpError, match="Unknown tool: reset"):
-                                await one.call_tool("reset", {})
-            catalogue = made.__mcp_runtime__.catalogue
-            assert catalogue.lists is catalogue.registered
+    for own, spoken in product(ERAS, ERAS):
+        made = shop(own, tags={"t", "u"})
+        async with in_memory(pkg.load(spoken).Client(), made) as one:
+            for step, names, tags, expected in steps:
+                with case((own, spoken, step, names, tags)):
+                    getattr(made, step)(*names, tags=tags)
+                    assert await visible_names(one) == expected
+                    if "reset" in expected:
+                        assert await text_of(one, "reset") == "reset"
+                    else:
+                        with pytest.raises(pkg.McpError, match="Unknown tool: reset"):
+                            await one.call_tool("reset", {})
+        catalogue = made.__mcp_runtime__.catalogue
+        assert catalogue.lists is catalogue.registered
+
+
+def shop_that_admits(own: str) -> Any:
+    """A shop with a tool that enables another one for the session that calls it."""
+    made = shop(own, enabled=False)
+
+    async def admit(session: Any) -> str:
+        try:
+            made.enable("reset", session=session)
+        except pkg.LocalError as error:
+            return str(error)
+        return "admitted"
+
+    admit.__annotations__["session"] = pkg.load(own).Session
+    made.add_tool(admit)
+    return made
 
 
 async def test_switch_of_session_notifies_its_client_only() -> None:
-    for own in ERAS:
-        for spoken in ERAS:
-            made = shop(own, enabled=False)
-
-            async def admit(session: Any) -> None:
-                made.enable("reset", session=session)  # noqa: B023
-
-            admit.__annotations__["session"] = pkg.load(own).Session
-            made.add_tool(admit)
-            ours, theirs = Hearing(spoken), Hearing(spoken)
-            with case((own, spoken)):
-                async with (
-                    in_memory(ours.client, made) as one,
-                    in_memory(theirs.client, made) as other,
-                    ours.hearing(),
-                    theirs.hearing(),
-                ):
-                    await one.call_tool("admit", {})
-                    await ours.hears("tool")
-                    assert await visible_names(one) == {"admit", "reset"}
-                    assert await visible_names(other) == {"admit"} and theirs.heard == []
-                    with pytest.raises(pkg.McpError, match="Unknown tool: reset"):
-                        await other.call_tool("reset", {})
-                    made.enable("reset")
-                    await theirs.hears("tool")
-                assert made.__mcp_runtime__.catalogue.visibility.sessions == {}
+    for own, spoken in product(ERAS, ERAS):
+        made, ours, theirs = shop_that_admits(own), Hearing(spoken), Hearing(spoken)
+        with case((own, spoken)):
+            async with (
+                in_memory(ours.client, made) as one,
+                in_memory(theirs.client, made) as other,
+                ours.hearing(),
+                theirs.hearing(),
+            ):
+                assert await text_of(one, "admit") == "admitted"
+                await ours.hears("tool")
+                assert await visible_names(one) == {"admit", "reset"}
+                assert await visible_names(other) == {"admit"} and theirs.heard == []
+                with pytest.raises(pkg.McpError, match="Unknown tool: reset"):
+                    await other.call_tool("reset", {})
+                made.enable("reset")
+                await theirs.hears("tool")
+            assert made.__mcp_runtime__.catalogue.visibility.sessions == {}
 
 
 async def test_over_http_requests_without_a_session_are_not_switched_as_one() -> None:
-    for own in ERAS:
-        made = shop(own, enabled=False)
-
-        async def admit(session: Any) -> str:
-            try:
-                made.enable("reset", session=session)  # noqa: B023
-            except pkg.LocalError as error:
-                return str(error)
-            return "admitted"
-
-        admit.__annotations__["session"] = pkg.load(own).Session
-        made.add_tool(admit)
-        served = made.http()
-        async with run_app(served) as port:
-            for spoken, said in ((OLD, "admitted"), (STATELESS, "write principal_id=…")):
-                with case((own, spoken)):
-                    revisions = [revision for revision in pkg.REVISIONS if revision.id == spoken]
-                    url = f"http://127.0.0.1:{port}/mcp"
-                    async with pkg.connect(
-                        url, as_=cast(Any, pkg.load(spoken)), revisions=revisions
-                    ) as one:
-                        assert (await text_of(one, "admit")).endswith(said)
-                        assert ("reset" in await visible_names(one)) is (spoken == OLD)
-            await served.close()
+    rows = ((OLD, "admitted"), (STATELESS, "write principal_id=…"))
+    for own, (spoken, said) in product(ERAS, rows):
+        with case((own, spoken)):
+            async with over_http(pkg.load(spoken).Client(), shop_that_admits(own)) as one:
+                assert (await text_of(one, "admit")).endswith(said)
+                assert ("reset" in await visible_names(one)) is (spoken == OLD)
 
 
 async def test_a_principal_is_switched_wherever_it_is() -> None:
-    verify = pkg.static_tokens(TOKENS)
-    http = pkg.HttpOptions(authentication=pkg.Authentication(verify=verify))
-    for own in ERAS:
-        made = shop(own, tags={"t"})
+    for own, spoken in product(ERAS, ERAS):
+        made, admin, ben = shop(own, tags={"t"}), Hearing(spoken), Hearing(spoken)
         made.disable(tags={"t"})
-        served = made.http(http=http)
-        async with run_app(served) as port:
-            for spoken in ERAS:
-                with case((own, spoken)):
+        with case((own, spoken)):
+            async with serving_over_http(made, http=KNOWN) as connect:
+                one = await connect(admin.client, **of("admin"))
+                other = await connect(ben.client, **of("ben"))
+                async with admin.hearing(), ben.hearing():
+                    made.enable("reset", principal_id="admin")
+                    await admin.hears("tool")
+                    assert await visible_names(one) == {"reset"}
+                    assert await visible_names(other) == set()
+                    assert await text_of(one, "reset") == "reset" and ben.heard == []
                     made.disable(tags={"t"}, principal_id="admin")
-                    both = [Hearing(spoken), Hearing(spoken)]
-                    revisions = [revision for revision in pkg.REVISIONS if revision.id == spoken]
-                    openers = [
-                        pkg.open_http(
-                            f"http://127.0.0.1:{port}/mcp",
-                            headers={"authorization": f"Bearer {token}"},
-                        )
-                        for token in TOKENS
-                    ]
-                    admin, ben = both
-                    async with (
-                        pkg.connect(openers[0], admin.client, revisions=revisions) as one,
-                        pkg.connect(openers[1], ben.client, revisions=revisions) as other,
-                        admin.hearing(),
-                        ben.hearing(),
-                    ):
-                        made.enable("reset", principal_id="admin")
-                        await admin.hears("tool")
-                        assert (await visible_names(one), await visible_names(other)) == (
-                            {"reset"},
-                            set(),
-                        )
-                        assert await text_of(one, "reset") == "reset" and ben.heard == []
-            await served.close()
+                    assert await visible_names(one) == set()
 
 
 async def test_the_server_above_switches_what_is_mounted() -> None:
@@ -281,61 +247,6 @@ async def test_a_mounted_server_switches_for_its_session_what_is_above() -> None
         assert [item.name async for item in other.iter_tools()] == ["s_unlock"]
 
 
-async def test_tags_of_mounted_class_are_switched_from_above() -> None:
-    class Below(Toolkit, mcp.Server):
-        @tool(tags={"t"})
-        def reset(self) -> str:
-            return "reset"
-
-        @resource("log://{day}", tags={"t"})
-        def of_day(self, day: str) -> str:
-            return day
-
-        @prompt(tags={"t"})
-        def plan(self) -> str:
-            return "plan"
-
-        async def on_call_tool(self, session: Any, params: Any) -> Any:
-            return await super().on_call_tool(session, params)
-
-        async def on_read_resource(self, session: Any, params: Any) -> Any:
-            return await super().on_read_resource(session, params)
-
-    cases: tuple[dict[str, Any], ...] = (
-        {"tags": {"t"}},
-        {"names": ("s_reset", "s_plan", "log://s/{day}")},
-    )
-    for switched in cases:
-        above = app(OLD)
-        above.mount("s", Below())
-        with case(switched):
-            async with in_memory(mcp.Client(), above) as one:
-                assert await text_of(one, "s_reset") == "reset"
-                above.disable(*switched.get("names", ()), tags=switched.get("tags", ()))
-                assert await visible_names(one) == set()
-                with pytest.raises(pkg.McpError, match="Unknown tool: s_reset"):
-                    await one.call_tool("s_reset", {})
-                with pytest.raises(pkg.McpError, match="Resource not found"):
-                    await one.read_resource("log://s/Monday")
-
-
-async def test_a_hidden_template_hides_no_other() -> None:
-    made = app(OLD)
-
-    @made.resource("a://{x}", enabled=False)
-    def hidden(x: str) -> str:
-        return f"hidden {x}"
-
-    @made.resource("a://{+x}")
-    def seen(x: str) -> str:
-        return f"seen {x}"
-
-    async with in_memory(mcp.Client(), made) as one:
-        assert (await one.read_resource("a://b")).contents[0].text == "seen b"
-        made.enable("a://{x}")
-        assert (await one.read_resource("a://b")).contents[0].text == "hidden b"
-
-
 async def test_first_resource_that_a_client_may_see_answers() -> None:
     def exact() -> str:
         return "exact"
@@ -366,32 +277,17 @@ def test_mistakes_are_errors_that_say_what_to_do() -> None:
     cases: list[tuple[Any, type[Exception], str]] = [
         (lambda: made.disable("rest"), LookupError, "unknown name rest; did you mean"),
         (lambda: made.disable(), TypeError, "give the name or a tag"),
-        (
-            lambda: made.disable(tags="t"),
-            TypeError,
-            "tags must be a collection, not a single string: write {'t'}",
-        ),
-        (
-            lambda: made.enable("reset", principal_id=cast(Any, None)),
-            TypeError,
-            "a principal_id that is not None",
-        ),
-        (
-            lambda: made.enable("reset", session=made, principal_id="ada"),
-            TypeError,
-            "give a session, or a principal_id",
-        ),
-        (
-            lambda: made.add_tool(visible_names, name="x", tags="t"),
-            TypeError,
-            "tags must be a collection",
-        ),
-        (
-            lambda: made.add_tool(lambda: 1, name="x", enabled="no"),
-            TypeError,
-            "enabled must be True, False or a function of the session",
-        ),
-    ]
+        (lambda: made.disable(tags="t"), TypeError,
+         "tags must be a collection, not a single string: write {'t'}"),
+        (lambda: made.enable("reset", principal_id=cast(Any, None)), TypeError,
+         "a principal_id that is not None"),
+        (lambda: made.enable("reset", session=made, principal_id="ada"), TypeError,
+         "give a session, or a principal_id"),
+        (lambda: made.add_tool(visible_names, name="x", tags="t"), TypeError,
+         "tags must be a collection"),
+        (lambda: made.add_tool(lambda: 1, name="x", enabled="no"), TypeError,
+         "enabled must be True, False or a function of the session"),
+    ]  # fmt: skip
     for attempt, kind, text in cases:
         with case(text), pytest.raises(kind, match=text):
             attempt()

@@ -5,13 +5,14 @@ import signal
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 from starlette.applications import Starlette
 from starlette.routing import Mount
 from support.folders import ROOT
-from support.http.serving import calling, outcome, run_app, text_in
+from support.http.serving import Site, calling, calling_app, outcome, run_app, text_in
 from support.ports import free_port
 from support.revisions import ERAS, OLD, REVISIONS
 from support.sessions.talking import hello
@@ -43,19 +44,24 @@ class Noted:
 
 
 def with_tool(app: Any, revision: str = OLD) -> Any:
-    session_class = pkg.load(revision).Session
-
     async def state(session: Any) -> str:
         return str(session.state)
 
-    state.__annotations__["session"] = session_class
+    state.__annotations__["session"] = pkg.load(revision).Session
     app.tool(state)
     return app
 
 
-async def read_state(client: Any, revision: str = OLD) -> str:
-    result = await client.call_tool("state")
-    return str(result.content[0].text)
+async def read_state(client: Any) -> str:
+    return str((await client.call_tool("state")).text)
+
+
+@asynccontextmanager
+async def serve_mounted(app: Any, at: str = "") -> AsyncGenerator[Site, None]:
+    """Serve an application in another one."""
+    outer = Starlette(routes=[Mount(at, app=app)])
+    async with run_app(outer) as port, calling(port, f"{at}/mcp") as site:
+        yield site
 
 
 async def test_in_memory_the_first_connection_enters_it_and_the_last_leaves_it() -> None:
@@ -98,15 +104,13 @@ def _none_opened() -> None:
 
 
 async def test_over_http_each_session_of_a_class_has_its_own() -> None:
-    app = pkg.http_app(Own)
-    async with run_app(app) as port, calling(port) as site:
+    async with calling_app(pkg.http_app(Own)) as site:
         assert Own.opened == []
         first, second = await site.initialize(), await site.initialize()
         for session, expected in ((first, "1"), (second, "2"), (first, "1")):
             assert text_in(await session.call("state")) == expected
         assert (await first.delete()).status_code == 204
         assert Own.closed == Own.opened[:1]
-        await app.close()
     assert Own.closed == Own.opened
 
 
@@ -137,10 +141,7 @@ async def test_an_asgi_server_enters_it_before_the_first_request() -> None:
 async def test_mounted_it_is_entered_with_the_first_request_and_left_by_close() -> None:
     noted = Noted()
     app = noted.app().http()
-    async with (
-        run_app(Starlette(routes=[Mount("/api", app=app)])) as port,
-        calling(port, "/api/mcp") as site,
-    ):
+    async with serve_mounted(app, "/api") as site:
         assert noted.events == []
         asked = [site.modern("tools/call", name="state", id=number) for number in range(5)]
         found = await asyncio.gather(*asked)
@@ -156,7 +157,7 @@ async def test_mounted_it_is_entered_with_the_first_request_and_left_by_close() 
 async def test_a_request_that_is_refused_enters_nothing() -> None:
     noted = Noted()
     app = noted.app().http()
-    async with run_app(Starlette(routes=[Mount("/", app=app)])) as port, calling(port) as site:
+    async with serve_mounted(app) as site:
         refused = await site.modern("tools/call", name="state", headers={"host": "example.org"})
         assert refused.status_code == 421
         assert noted.events == []
@@ -214,7 +215,7 @@ async def test_mounted_a_failure_is_answered_and_tried_again() -> None:
         yield "now"
 
     app = with_tool(mcp.App("me", lifespan=late)).http()
-    async with run_app(Starlette(routes=[Mount("/", app=app)])) as port, calling(port) as site:
+    async with serve_mounted(app) as site:
         assert outcome(await site.modern("tools/call", name="state"))[0] == 503
         assert text_in(await site.modern("tools/call", name="state")) == "now"
         await app.close()
@@ -298,6 +299,7 @@ sys.path.insert(0, {path!r})
 
 from contextlib import asynccontextmanager
 
+from mcp_revisions import HttpOptions, run_http
 from mcp_revisions import v2025_11_25 as mcp
 
 
@@ -317,66 +319,40 @@ async def state(session: mcp.Session) -> str:
     return session.state
 
 
-app.run({how})
+asgi = app.http(http=HttpOptions(sessions=False))
+
+if __name__ == "__main__":
+    {run}
 """
 
 
-async def start_program(program: Any, how: str = "", fault: str = "") -> asyncio.subprocess.Process:
-    program.write_text(PROGRAM.format(path=str(ROOT / "generated"), how=how, fault=fault))
+async def start_program(folder: Path, run: str, fault: str = "") -> asyncio.subprocess.Process:
+    program = folder / "served.py"
+    program.write_text(PROGRAM.format(path=str(ROOT / "generated"), run=run, fault=fault))
     pipe, command = asyncio.subprocess.PIPE, (sys.executable, str(program))
     return await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=pipe)
 
 
-async def test_a_program_that_cannot_begin_ends_with_the_reason(tmp_path: Any) -> None:
-    for how in ("", f"'http', port={free_port()}"):
-        with case(how):
-            fault = "raise OSError('no database')"
-            process = await start_program(tmp_path / "server.py", how, fault)
-            _, errors = await process.communicate()
-            last = errors.decode().splitlines()[-1]
-            assert last.endswith(f"LifespanError: {WHY}") and process.returncode == 1
+async def test_a_program_that_cannot_begin_ends_with_the_reason(tmp_path: Path) -> None:
+    reason = f"LifespanError: {WHY}"
+    for run, last in (
+        ("app.run()", reason),
+        (f"app.run('http', port={free_port()})", reason),
+        # They are not replaced for ever.
+        (f"run_http('served:asgi', workers=2, port={free_port()})", "before it could begin"),
+    ):
+        with case(run):
+            process = await start_program(tmp_path, run, "raise OSError('no database')")
+            async with asyncio.timeout(60):
+                _, errors = await process.communicate()
+            said = errors.decode()
+            assert reason in said and last in said.splitlines()[-1]
+            assert process.returncode == 1
 
 
-WORKERS = """
-import sys
-
-sys.path.insert(0, {path!r})
-
-from contextlib import asynccontextmanager
-
-from mcp_revisions import HttpOptions, run_http
-from mcp_revisions import v2026_07_28 as mcp
-
-
-@asynccontextmanager
-async def lifespan(app):
-    raise OSError("no database")
-    yield
-
-
-asgi = mcp.App("me", lifespan=lifespan).http(http=HttpOptions(sessions=False))
-
-if __name__ == "__main__":
-    run_http("served:asgi", workers=2, port={port})
-"""
-
-
-async def test_workers_that_cannot_begin_are_not_replaced_for_ever(tmp_path: Any) -> None:
-    program = tmp_path / "served.py"
-    program.write_text(WORKERS.format(path=str(ROOT / "generated"), port=free_port()))
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, str(program), stderr=asyncio.subprocess.PIPE
-    )
-    async with asyncio.timeout(60):
-        _, errors = await process.communicate()
-    said = errors.decode()
-    assert f"LifespanError: {WHY}" in said and "before it could begin" in said.splitlines()[-1]
-    assert process.returncode == 1
-
-
-async def test_a_program_over_http_enters_and_leaves_it(tmp_path: Any) -> None:
+async def test_a_program_over_http_enters_and_leaves_it(tmp_path: Path) -> None:
     port = free_port()
-    process = await start_program(tmp_path / "server.py", f"'http', port={port}")
+    process = await start_program(tmp_path, f"app.run('http', port={port})")
     assert process.stderr is not None
     assert await process.stderr.readline() == b"open\n"
     async with calling(port) as site:

@@ -1,6 +1,5 @@
 """Values with very many mistakes: the first are named, and few errors are built."""
 
-from collections.abc import Iterator
 from typing import Annotated, Any
 
 import pytest
@@ -15,7 +14,7 @@ from support.json_types import Json, JsonObject
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import pkg
 from support.tables import case
-from support.toolkit.kits import answers, call, kit, text_of, tool
+from support.toolkit.kits import answers, call, kit, prompt, text_of, tool
 
 MANY = 30_000
 
@@ -152,27 +151,20 @@ def test_missing_rest_of_a_part_is_not_a_mistake() -> None:
             assert found[0].pointer == first
 
 
-class TestPrompts:
-    def test_unknown_arguments_are_named_up_to_a_bound(self) -> None:
-        app = pkg.load(OLD).App("x")
-
-        def ask(numbers: list[int]) -> str:
-            """Ask."""
-            return str(numbers)
-
-        app.prompt(ask)
-
-        for arguments, lines in (
-            (dict.fromkeys(unknown(), "x"), 22),
-            ({"numbers": f"[{', '.join(['null'] * MANY)}]"}, 2),
-        ):
-            with case(lines):
-                assert len(list(prompt_lines(app, arguments))) == lines
+@prompt
+def ask(self: object, numbers: list[int]) -> str:
+    return str(numbers)
 
 
-def prompt_lines(app: Any, arguments: JsonObject) -> Iterator[str]:
-    (error,) = answers(app, OLD, ("prompts/get", {"name": "ask", "arguments": arguments}))
-    yield from str(error).splitlines()
+def test_unknown_arguments_of_a_prompt_are_named_up_to_a_bound() -> None:
+    for arguments, lines in (
+        (dict.fromkeys(unknown(), "x"), 22),
+        ({"numbers": f"[{', '.join(['null'] * MANY)}]"}, 2),
+    ):
+        with case(lines):
+            asked = ("prompts/get", {"name": "ask", "arguments": arguments})
+            (error,) = answers(kit(ask=ask)(), OLD, asked)
+            assert len(str(error).splitlines()) == lines
 
 
 def test_answer_with_very_many_unknown_members_is_refused_with_the_first() -> None:

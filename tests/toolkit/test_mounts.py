@@ -15,58 +15,19 @@ from support.sessions.talking import META, client, modern, serve_by_hand
 from support.tables import case, some
 from support.toolkit.kits import Toolkit, mcp, pkg, prompt, resource, tool
 from support.toolkit.mounting import (
-    ASKING,
     Hearing,
     Waiting,
     app,
     in_memory,
     mounting,
     names_of,
+    only,
     text_of,
-    until,
+    use_weather,
     weather,
 )
 
 CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
-TOOLS = ["weather_forecast", "weather_age", "weather_touch"]
-
-
-async def use(hearing: Hearing, one: Any, above: str, own: str) -> None:
-    """All that a client can ask of the mounted weather."""
-    revision = hearing.revision
-    m: Any = pkg.load(revision).models
-    asks = {own, above, revision} <= set(ASKING)
-    assert await names_of(one) == {
-        "tools": [name for name in TOOLS if own in ASKING or name != "weather_age"],
-        "prompts": ["weather_pack"],
-        "resources": ["data://weather/now"],
-        "templates": ["data://weather/{place}"],
-    }
-    reports: list[Any] = []
-    given: Any = {"place": "Oslo"}
-    called = await one.call_tool("weather_forecast", given, on_progress=reports.append)
-    assert called.content[0].text == "rain in Oslo"
-    await until(lambda: [tuple(report)[:2] for report in reports] == [(1, 2)])
-    if revision in HANDSHAKE:
-        await until(lambda: hearing.logged == ["asked"])
-    if asks:
-        assert await text_of(one, "weather_age") == "42 years"
-    for uri, text in (("now", "dry"), ("Rome", "dry in Rome")):
-        (read,) = (await one.read_resource(f"data://weather/{uri}")).contents
-        assert (read.uri, read.text) == (f"data://weather/{uri}", text)
-    asked = await one.get_prompt("weather_pack", given)
-    assert asked.messages[0].content.text == "Pack for Oslo"
-    reference = m.ResourceTemplateReference if hasattr(m, "ResourceTemplateReference") else None
-    if reference is not None:
-        about = reference(uri="data://weather/{place}")
-        argument = m.CompleteRequestParamsArgument(name="place", value="r")
-        assert (await one.complete(about, argument)).completion.values == ["Rome"]
-    for name, meant in (("weather_forcast", "weather_forecast"), ("forecast", "weather_forecast")):
-        with pytest.raises(pkg.McpError, match=f"Unknown tool: {name}; did you mean {meant}"):
-            await one.call_tool(name, given)
-    with pytest.raises(pkg.McpError) as refused:
-        await one.read_resource("other://weather/now")
-    assert refused.value.data == {"uri": "other://weather/now"}
 
 
 def test_uri_with_a_prefix_is_unique_and_survives_the_types_of_the_official_sdk() -> None:
@@ -87,7 +48,15 @@ async def test_mounted_items_work_in_every_revision() -> None:
         with case((above, own, spoken)):
             hearing = Hearing(spoken)
             async with in_memory(hearing.client, mounting(above, own)) as one:
-                await use(hearing, one, above, own)
+                await use_weather(hearing, one, above, own)
+                given = {"place": "Oslo"}
+                for name in ("weather_forcast", "forecast"):
+                    wrong = f"Unknown tool: {name}; did you mean weather_forecast"
+                    with pytest.raises(pkg.McpError, match=wrong):
+                        await one.call_tool(name, given)
+                with pytest.raises(pkg.McpError) as refused:
+                    await one.read_resource("other://weather/now")
+                assert refused.value.data == {"uri": "other://weather/now"}
 
 
 def asker() -> new.App:
@@ -160,49 +129,37 @@ async def test_whatever_a_mounted_server_asks_its_client_answers() -> None:
                     assert await text_of(one, f"x_{name}") == expected
 
 
-async def test_client_without_a_name_is_unknown_to_a_mounted_server_of_the_other_era() -> None:
-    names: list[object] = []
+def mount_with_note(above: str, own: str, given: list[Any]) -> Any:
+    """An app with a mounted one that notes the `_meta` it gets."""
 
     async def note(call: pkg.MethodCall, next: pkg.CallNext) -> Any:
         params: Any = call.params
-        names.append(params.meta.client_info.to_wire())
+        given.append(params.to_wire().get("_meta", {}))
         return await next(call)
 
-    top, child = app(OLD), new.App("child")
+    top, child = app(above), app(own, "child")
     child.middleware = [note]
-
-    @child.tool
-    def look() -> str:
-        return ""
-
+    child.add_tool(lambda: "", name="look")
     top.mount("x", child)
+    return top
+
+
+async def test_client_without_a_name_is_unknown_to_a_mounted_server_of_the_other_era() -> None:
+    given: list[Any] = []
     unknown, known = {"name": "unknown", "version": "0"}, {"name": "page", "version": "1"}
-    async with serve_by_hand([top]) as hand:
+    async with serve_by_hand([mount_with_note(OLD, STATELESS, given)]) as hand:
         for meta in (META, {**META, CLIENT_INFO: known}):
             await hand.send(modern("tools/call", name="x_look", arguments={}, _meta=meta))
             assert "result" in await hand.take()
-    assert names == [unknown, known]
+    assert [meta[CLIENT_INFO] for meta in given] == [unknown, known]
 
 
 async def test_mounted_server_of_the_same_era_gets_no_envelope() -> None:
     given: list[Any] = []
-
-    async def note(call: pkg.MethodCall, next: pkg.CallNext) -> Any:
-        params: Any = call.params
-        given.append(params.to_wire())
-        return await next(call)
-
-    top, child = app(HANDSHAKE[-1]), app(HANDSHAKE[0], "child")
-    child.middleware = [note]
-
-    @child.tool
-    def look() -> str:
-        return ""
-
-    top.mount("x", child)
+    top = mount_with_note(HANDSHAKE[-1], HANDSHAKE[0], given)
     async with in_memory(client(HANDSHAKE[-1]), top) as one:
         assert await text_of(one, "x_look") == ""
-    assert [params.get("_meta", {}) for params in given] == [{}]
+    assert given == [{}]
 
 
 async def test_later_changes_of_mounts_show_and_notify_clients() -> None:
@@ -433,18 +390,22 @@ def test_a_name_that_is_taken_above_cannot_be_added_below() -> None:
 
 
 async def test_feature_missing_in_revision_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    child, top = app(STATELESS, "child"), app(OLD)
-
-    @child.tool
     async def number() -> int | dict[str, int]:
         return 1
 
-    top.mount("c", child)
-    with caplog.at_level(logging.WARNING):
-        async with in_memory(pkg.load(OLD).Client(), top) as one:
-            (listed,) = [tool async for tool in one.iter_tools()]
-    assert (listed.name, listed.output_schema) == ("c_number", None)
-    assert any("outputSchema" in line and STATELESS in line for line in caplog.messages)
+    for is_remote in (False, True):
+        child, top = only(app(STATELESS, "child")), app(OLD)
+        child.add_tool(number)
+        if is_remote:
+            top.mount("c", connect_to=child)
+        else:
+            top.mount("c", child)
+        with case(is_remote), caplog.at_level(logging.WARNING):
+            caplog.clear()
+            async with in_memory(pkg.load(OLD).Client(), top) as one:
+                (listed,) = [tool async for tool in one.iter_tools()]
+            assert (listed.name, listed.output_schema) == ("c_number", None)
+            assert any("outputSchema" in line and STATELESS in line for line in caplog.messages)
 
 
 def test_a_server_in_which_nothing_is_mounted_looks_nothing_up() -> None:

@@ -22,6 +22,7 @@ from support.toolkit.mounting import (
     mount_remote,
     only,
     over_http,
+    serving_over_http,
     text_of,
     until,
     wait_for_connections,
@@ -64,13 +65,11 @@ async def test_listen_stream_keeps_connection_that_took_the_place_of_another() -
     remote = only(weather(OLD))
     opener, top = Breaking(remote), app(STATELESS)
     mount_remote(top, "r", opener, max_connections=1)
-    served = top.http()
-    async with run_app(served) as port, AsyncExitStack() as stack:
-        url, newest = f"http://127.0.0.1:{port}/mcp", pkg.REVISIONS[-1:]
+    async with serving_over_http(top) as connect:
         listening, other = Hearing(STATELESS), Hearing(STATELESS)
         other.client.info = pkg.load(STATELESS).models.Implementation(name="other", version="1")
         for hearing in (listening, other):
-            await stack.enter_async_context(pkg.connect(url, hearing.client, revisions=newest))
+            await connect(hearing.client)
         async with listening.hearing():
             await text_of(listening.client, "r_touch")
             opener.opened[0].feed_eof()
@@ -80,7 +79,6 @@ async def test_listen_stream_keeps_connection_that_took_the_place_of_another() -
             await text_of(other.client, "r_touch")
             remote.add_tool(lambda: "new", name="new")
             await listening.hears("tool")
-        await served.close()
 
 
 async def test_calls_that_wait_for_their_turn_are_sent_on_the_next_connection() -> None:
@@ -165,24 +163,6 @@ async def test_level_that_changes_while_a_connection_opens_reaches_the_server() 
         assert levels == ["error", "debug"]
 
 
-async def test_level_is_not_sent_to_a_server_that_has_gone(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    async def play(hand: Hand) -> None:
-        await shake(hand, tools={}, logging={})
-        asked = await hand.take()
-        await hand.send(result(asked["id"], content=[]))
-
-    top = app_with_remote(OLD, Accepting(play))
-    (mount,) = top.__mcp_runtime__.catalogue.mounts
-    async with in_memory(Hearing(OLD).client, top) as one:
-        await text_of(one, "r_x")
-        (remote,) = mount._remotes.values()
-        await until(lambda: remote.is_over)
-        await one.set_level("error")
-        assert caplog.messages == []
-
-
 async def test_server_that_comes_back_with_another_revision_is_used_in_that() -> None:
     uri = "data://r/now"
     revisions = permutations((OLD, STATELESS, "2025-06-18"), 2)
@@ -205,27 +185,3 @@ async def test_server_that_comes_back_with_another_revision_is_used_in_that() ->
                 await hearing.hears(uri, *KINDS)
                 await text_of(one, "r_touch")
                 await hearing.hears(uri)
-
-
-async def refuse_absent(call: Any, next: Any) -> Any:
-    """Refuse calls of one tool like a server that refuses all requests."""
-    if call.method == "tools/call" and call.params.name == "absent":
-        raise pkg.McpError(-32600, "Not so")
-    return await next(call)
-
-
-async def test_error_of_one_call_does_not_end_the_connection() -> None:
-    for spoken in ERAS:
-        with case(spoken):
-            remote = only(weather(spoken))
-            remote.middleware = (refuse_absent,)
-            async with run_app(served := remote.http()) as port:
-                opener = Breaking(f"http://127.0.0.1:{port}/mcp")
-                top = app_with_remote(spoken, opener)
-                async with in_memory(Hearing(spoken).client, top) as one:
-                    for _ in range(2):
-                        with pytest.raises(pkg.McpError, match="Not so"):
-                            await one.call_tool("r_absent", {})
-                    assert await text_of(one, "r_touch") == "touched"
-                    assert len(opener.opened) == 1
-                await served.close()

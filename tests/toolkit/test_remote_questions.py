@@ -2,26 +2,25 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from itertools import permutations
 from typing import Any
 
 import pytest
-from support.http.serving import Events, Site, calling, run_app, serving, text_in
+from support.http.serving import Events, Site, calling_app, serving, text_in
 from support.json_types import Json, JsonObject
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.bridging import ASKED
 from support.sessions.talking import client, pkg
 from support.toolkit.kits import mcp
 from support.toolkit.mounting import (
-    Hearing,
     app,
     app_with_remote,
     in_memory,
     only,
+    serving_over_http,
     text_of,
     until,
-    weather,
 )
 
 LOGGING: JsonObject = {**ASKED, "io.modelcontextprotocol/logLevel": "debug"}
@@ -55,11 +54,8 @@ async def before(way: str, url: str) -> AsyncGenerator[Site, None]:
         top = app(way)
         top.mount("r", connect_to=url)
         served = top.http()
-    async with run_app(served) as port, calling(port) as site:
-        try:
-            yield site
-        finally:
-            await served.close()
+    async with calling_app(served) as site:
+        yield site
 
 
 WAYS = (*ERAS, "bridge")
@@ -150,15 +146,11 @@ async def test_question_and_log_entry_come_in_the_stream_of_their_request(
 async def test_requests_wait_for_their_turn_so_that_a_question_is_for_the_one_under_way() -> None:
     asking = Asking()
     opener = pkg.in_memory(asking.server)
-    served = app_with_remote(STATELESS, opener, concurrency=1).http()
-    newest = pkg.REVISIONS[-1:]
-    async with run_app(served) as port, AsyncExitStack() as stack:
+    async with serving_over_http(app_with_remote(STATELESS, opener, concurrency=1)) as connect:
         answers: dict[str, asyncio.Task[str]] = {}
         for who in "abc":
             # Equal clients share a connection to the server.
-            one = client_of(who)
-            opening = pkg.connect(f"http://127.0.0.1:{port}/mcp", one, revisions=newest)
-            connected = await stack.enter_async_context(opening)
+            connected = await connect(client_of(who))
             asking.go[who] = asyncio.Event()
             answers[who] = asyncio.create_task(text_of(connected, "r_ask", who=who))
             await until(lambda: asking.begun != [])
@@ -168,7 +160,6 @@ async def test_requests_wait_for_their_turn_so_that_a_question_is_for_the_one_un
             assert await answers[who] == f"{who} is {who}!"
         assert asking.begun == [*"abc"]
         assert len(asking.server.sessions) == 1
-        await served.close()
 
 
 def client_of(who: str) -> Any:
@@ -214,14 +205,3 @@ async def test_questions_and_log_entries_say_what_server_they_are_from(
     assert said == ["archive: Who are you?"]
     if spoken == OLD:
         assert loggers[:2] == ["archive/db", "archive"]
-
-
-async def test_server_with_a_handshake_is_told_of_the_questions_that_its_settings_allow() -> None:
-    remote = only(weather(OLD))
-    allowed = app_with_remote(OLD, pkg.in_memory(remote), questions=frozenset({"elicitation"}))
-    async with in_memory(Hearing(OLD).client, allowed) as one:
-        assert await text_of(one, "r_age") == "42 years"
-    hidden = app_with_remote(OLD, pkg.in_memory(remote), questions=frozenset({"roots"}))
-    async with in_memory(Hearing(OLD).client, hidden) as one:
-        with pytest.raises(pkg.McpError, match=r"needs the capability client\.elicitation"):
-            await text_of(one, "r_age")

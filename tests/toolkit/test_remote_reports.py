@@ -1,10 +1,14 @@
 """Progress, log entries and cancellations of requests to remote servers."""
 
 import asyncio
+from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from support.http.serving import calling, run_app, serving
+from mcp_protogen.runtime.core.options import Progress
+from mcp_protogen.runtime.features.bridge.forwarded_request import ForwardedRequest
+from support.http.serving import calling_app, serving
 from support.json_types import JsonObject
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import (
@@ -22,7 +26,16 @@ from support.sessions.talking import (
 )
 from support.sessions.wiretap import result, shake
 from support.tables import case
-from support.toolkit.mounting import Waiting, app, app_with_remote, in_memory, only, text_of, until
+from support.toolkit.mounting import (
+    Waiting,
+    app,
+    app_with_remote,
+    in_memory,
+    only,
+    over_http,
+    text_of,
+    until,
+)
 
 LOGGING: JsonObject = {**META, "io.modelcontextprotocol/logLevel": "debug"}
 
@@ -40,41 +53,45 @@ async def test_all_progress_comes_in_order_before_the_answer(of_remote: str, spo
     work.__annotations__["session"] = pkg.load(of_remote).Session
     remote.add_tool(work)
     async with serving(remote, progress_interval=0.0) as site:
-        served = app_with_remote(spoken, pkg.open_http(site.url)).http()
-        async with run_app(served) as port:
-            revisions = [known for known in pkg.REVISIONS if known.id == spoken]
-            url, ours = f"http://127.0.0.1:{port}/mcp", client(spoken)
-            async with pkg.connect(url, ours, revisions=revisions) as one:
-                reports: list[float] = []
-                await one.call_tool(
-                    "r_work", on_progress=lambda report: reports.append(report.done)
-                )
-                assert reports == [*range(50)]
-            await served.close()
+        top = app_with_remote(spoken, pkg.open_http(site.url))
+        async with over_http(client(spoken), top) as one:
+            reports: list[Any] = []
+            await one.call_tool("r_work", on_progress=reports.append)
+            assert [report.done for report in reports] == [*range(50)]
 
 
-@pytest.mark.parametrize("revision", ERAS)
-async def test_log_entry_keeps_undeclared_members(revision: str) -> None:
-    more: JsonObject = {"_meta": {"vendor/key": [None]}, "x": {"y": None}}
+ENDS = [None, pkg.McpError(1, "no"), OSError("no"), asyncio.CancelledError("no")]
 
-    async def play(hand: Hand) -> None:
-        if revision == OLD:
-            await shake(hand, tools={}, logging={})
-        else:
-            asked = await hand.take()
-            await hand.send(discover_result(asked["id"], tools={}, logging={}))
-        asked = await hand.take()
-        entry = notification("notifications/message", level="info", data={"a": None}, **more)
-        kind: JsonObject = {} if revision == OLD else {"resultType": "complete"}
-        await hand.send(entry, result(asked["id"], **kind, content=[]))
-        await hand.take()
 
-    top = app_with_remote(revision, Accepting(play), name="archive")
-    async with shaken(top) if revision == OLD else serve_by_hand(top) as hand:
-        about: JsonObject = {} if revision == OLD else {"_meta": LOGGING}
-        await hand.send(request("tools/call", 1, name="r_x", **about))
-        params = (await hand.take())["params"]
-    assert params == {"level": "info", "data": {"a": None}, "logger": "archive", **more}
+@pytest.mark.parametrize("end", ENDS)
+async def test_a_slow_client_gets_progress_before_a_result_or_an_error_and_none_once_cancelled(
+    end: BaseException | None,
+) -> None:
+    heard: list[float] = []
+
+    async def notify(spec: object, params: Any) -> None:
+        await asyncio.sleep(0.01)
+        heard.append(params.progress)
+
+    async def work() -> str:
+        for done in (1, 2):
+            asked.report_progress(Progress(done, None, None))
+        await asyncio.sleep(0)
+        if end is not None:
+            raise end
+        return "done"
+
+    table = pkg.load(OLD).methods.TABLE
+    context: Any = SimpleNamespace(table=table, meta={"progressToken": 1}, notify=notify)
+    asked = ForwardedRequest("tools/call", work)
+    with nullcontext() if end is None else pytest.raises(type(end)):
+        assert await asked.run(context) == "done"
+    assert asked.is_over
+    if isinstance(end, asyncio.CancelledError):
+        await asyncio.sleep(0.05)
+        assert heard == [1]
+    else:
+        assert heard == [1, 2]
 
 
 @pytest.mark.parametrize("spoken", ERAS)
@@ -160,10 +177,9 @@ async def test_log_entries_that_may_be_of_several_clients_are_logged_here(
 
     served = app_with_remote(STATELESS, Accepting(play)).http()
     caplog.set_level("INFO")
-    async with run_app(served) as port, calling(port) as site:
+    async with calling_app(served) as site:
         calls = [site.modern("tools/call", id=id, meta=LOGGING, name="r_x") for id in range(2)]
         for told in await asyncio.gather(*calls):
             assert told.headers["content-type"] == "application/json"
             assert told.json()["result"]["content"] == []
-        await served.close()
     assert any("no one request" in line and "whose?" in line for line in caplog.messages)

@@ -3,9 +3,8 @@
 from itertools import product
 from typing import Any
 
-import pytest
 from support.json_types import JsonObject
-from support.revisions import ERAS, HANDSHAKE, OLD, REVISIONS, STATELESS
+from support.revisions import ERAS, HANDSHAKE, OLD, REVISIONS
 from support.sessions.talking import Accepting, Hand, notification
 from support.sessions.wiretap import SET_LEVEL, result, shake
 from support.tables import case
@@ -17,7 +16,6 @@ from support.toolkit.mounting import (
     in_memory,
     mount_remote,
     names_of,
-    only,
     over_http,
     text_of,
     weather,
@@ -36,10 +34,10 @@ def noting_revisions(seen: set[str], refused: frozenset[str] = frozenset()) -> A
     return note
 
 
-@pytest.mark.parametrize("over", [in_memory, over_http])
-async def test_server_is_spoken_to_in_the_revision_of_each_client(over: Any) -> None:
-    for own, spoken in product(REVISIONS, REVISIONS):
-        with case((own, spoken)):
+async def test_server_is_spoken_to_in_the_revision_of_each_client() -> None:
+    ways = ((in_memory, REVISIONS), (over_http, ERAS))
+    for over, own, spoken in ((way, *pair) for way, some in ways for pair in product(some, some)):
+        with case((over.__name__, own, spoken)):
             seen: set[str] = set()
             remote, above = weather(OLD), app(own)
             remote.middleware = (noting_revisions(seen),)
@@ -56,36 +54,6 @@ async def test_server_is_spoken_to_in_the_revision_of_each_client(over: Any) -> 
                     await text_of(one, "weather_touch")
                     await hearing.hears("data://weather/now")
             assert seen == {spoken}
-
-
-async def test_server_that_asks_only_in_sessions_asks_through_an_app_without_them() -> None:
-    for own in ERAS:
-        remote, above = weather(OLD), app(own)
-        remote.middleware = (noting_revisions(set(), frozenset({STATELESS})),)
-        mount_remote(above, "weather", remote)
-        with case(own):
-            async with in_memory(Hearing(OLD).client, above) as one:
-                assert await text_of(one, "weather_age") == "42 years"
-            async with in_memory(Hearing(STATELESS).client, above) as one:
-                with pytest.raises(pkg.McpError, match="only ask in a session"):
-                    await text_of(one, "weather_age")
-
-
-async def test_log_entries_reach_requests_that_ask_for_them() -> None:
-    m: Any = pkg.load(STATELESS).models
-    for of_remote, own in product(REVISIONS, ERAS):
-        above, hearing = app(own), Hearing(STATELESS)
-        mount_remote(above, "weather", only(weather(of_remote)))
-        with case((of_remote, own)):
-            async with in_memory(hearing.client, above) as one:
-                for level in ("error", "warning"):
-                    params = m.CallToolRequestParams(
-                        name="weather_forecast",
-                        arguments={"place": "Oslo"},
-                        meta=m.RequestMetaObject(log_level=level),
-                    )
-                    await one.request(pkg.load(STATELESS).methods.CALL_TOOL, params)
-                await hearing.logs("asked")
 
 
 def logging_server(levels: list[str], **capabilities: object) -> Accepting:

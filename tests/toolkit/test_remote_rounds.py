@@ -3,7 +3,6 @@
 from contextlib import AsyncExitStack
 from typing import Any
 
-import pytest
 from support.json_types import Json, JsonObject
 from support.revisions import OLD, STATELESS
 from support.sessions.bridging import ASKED, serve_bridged
@@ -12,17 +11,15 @@ from support.sessions.talking import (
     META,
     Accepting,
     Hand,
-    client,
     discover_result,
     error,
     modern,
-    pkg,
     request,
     serve_by_hand,
 )
 from support.sessions.wiretap import FORM, result, shake
 from support.tables import case
-from support.toolkit.mounting import app, app_with_remote, in_memory, text_of
+from support.toolkit.mounting import app, app_with_remote
 
 KEYS = [b"0123456789abcdef"]
 ACCEPTED: JsonObject = {"action": "accept", "content": {"x": "y"}}
@@ -154,21 +151,6 @@ async def test_middleware_between_may_ask_before_the_server_does() -> None:
     of_rounds = [(seen.get("requestState"), seen.get("inputResponses")) for seen in interview.seen]
     assert of_rounds[0] == (None, None)
     assert of_rounds[1][0] == "2"
-
-
-@pytest.mark.parametrize("spoken", [OLD, STATELESS])
-async def test_a_client_is_asked_in_its_own_way(spoken: str) -> None:
-    interview, said = Interview(), list[str]()
-    m: Any = pkg.load(spoken).models
-
-    async def on_elicit(_: object, params: Any) -> Any:
-        said.append(params.message)
-        return m.ElicitResult(**ACCEPTED)
-
-    top = app_with_remote(STATELESS, interview.open, name="archive")
-    async with in_memory(client(spoken, on_elicit=on_elicit), top) as one:
-        assert await text_of(one, "r_x") == "done"
-    assert sorted(said) == ["archive: first", "archive: second", "archive: third"]
 
 
 async def test_server_is_told_only_of_the_questions_that_its_settings_allow() -> None:

@@ -5,12 +5,19 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
-from support.http.serving import run_app
 from support.revisions import ERAS, OLD, STATELESS
-from support.sessions.talking import Accepting, Hand, pkg
+from support.sessions.talking import Accepting, Hand
 from support.sessions.wiretap import result, shake
 from support.tables import case
-from support.toolkit.mounting import Hearing, app, in_memory, mount_remote, text_of, until, weather
+from support.toolkit.mounting import (
+    Hearing,
+    app,
+    in_memory,
+    mount_remote,
+    serving_over_http,
+    text_of,
+    until,
+)
 
 URI = "data://weather/x"
 
@@ -30,13 +37,11 @@ async def test_stream_that_begins_while_another_ends_keeps_its_subscription() ->
 
     top: Any = app(OLD)
     mount_remote(top, "weather", Accepting(play))
-    served, connections = top.http(), top.__mcp_runtime__.connections
-    newest = pkg.REVISIONS[-1:]
-    async with run_app(served) as port, AsyncExitStack() as stack:
+    connections = top.__mcp_runtime__.connections
+    async with serving_over_http(top) as connect, AsyncExitStack() as stack:
         hearings = [Hearing(STATELESS), Hearing(STATELESS)]
         for hearing in hearings:
-            opening = pkg.connect(f"http://127.0.0.1:{port}/mcp", hearing.client, revisions=newest)
-            await stack.enter_async_context(opening)
+            await connect(hearing.client)
         ending, beginning = (hearing.hearing(URI) for hearing in hearings)
         await ending.__aenter__()
         entering = asyncio.create_task(stack.enter_async_context(beginning))
@@ -49,32 +54,6 @@ async def test_stream_that_begins_while_another_ends_keeps_its_subscription() ->
         await text_of(hearings[1].client, "weather_touch")
         assert asked[-1] == "tools/call"
         assert "resources/unsubscribe" not in asked
-        await served.close()
-
-
-async def test_connection_of_a_stream_is_not_idle_after_it_was_opened_again() -> None:
-    remote, top, transports = weather(OLD), app(OLD), list[Any]()
-    opener = pkg.connect.opener(remote)
-
-    async def open() -> Any:
-        transports.append(await opener())
-        return transports[-1]
-
-    mount_remote(top, "weather", open, max_connections=1)
-    hearing, other = Hearing(STATELESS), Hearing(STATELESS)
-    async with (
-        in_memory(hearing.client, top) as one,
-        in_memory(other.client, top) as two,
-        hearing.hearing(),
-    ):
-        await text_of(one, "weather_touch")
-        await transports[0].close()
-        await text_of(one, "weather_touch")
-        await hearing.hears("tool", "prompt", "resource")
-        await text_of(two, "weather_touch")
-        remote.add_tool(lambda: "new", name="new")
-        await hearing.hears("tool")
-        assert len(transports) == 3
 
 
 @pytest.mark.skips_time

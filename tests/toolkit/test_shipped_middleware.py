@@ -3,19 +3,20 @@
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
+from itertools import product
 from typing import Any
 
 import pytest
 from mcp_protogen.runtime.toolkit import middleware
 from mcp_revisions import McpError, MethodCall, RateLimit, ResultCache, Timing, ToolError
 from support.json_types import JsonObject
-from support.revisions import OLD, STATELESS
+from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import CAPABILITIES, META, client, models, modern, pkg, serve_by_hand
 from support.tables import case
 from support.toolkit.kits import kit, resource, tool
 
-PAIRS = [(own, spoken) for own in (OLD, STATELESS) for spoken in (OLD, STATELESS)]
-CLOCK = "mcp_protogen.runtime.toolkit.middleware.monotonic"
+PAIRS = [*product(ERAS, ERAS)]
 
 
 class Clock:
@@ -23,7 +24,7 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 100.0
-        monkeypatch.setattr(CLOCK, lambda: self.now)
+        monkeypatch.setattr(middleware, "monotonic", lambda: self.now)
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ async def calling(own: str, spoken: str, *one: Any, **members: Any) -> AsyncGene
         yield caller
 
 
-async def say(caller: Any, spoken: str, text: str, tool: str = "echo") -> Any:
+async def say(caller: Any, text: str, tool: str = "echo") -> Any:
     return await caller.call_tool(tool, {"text": text})
 
 
@@ -58,10 +59,10 @@ async def test_timing_logs_method_target_and_outcome(
         with case((own, spoken)):
             caplog.clear()
             async with calling(own, spoken, Timing()) as caller:
-                await say(caller, spoken, "a")
-                await say(caller, spoken, "bad")
+                await say(caller, "a")
+                await say(caller, "bad")
                 with pytest.raises(McpError):
-                    await say(caller, spoken, "a", "missing")
+                    await say(caller, "a", "missing")
                 await caller.list_tools()
             said = [record.message for record in caplog.records if "tools/" in record.message]
             assert [line for line in said if " in " in line][:4] == [
@@ -72,25 +73,26 @@ async def test_timing_logs_method_target_and_outcome(
             ]
 
 
-async def test_a_rate_limit_has_a_bucket_for_each_key(clock: Clock) -> None:
-    def key(call: MethodCall) -> str:
-        return str(call.params.arguments["text"])
+def key(call: MethodCall) -> str:
+    return str(call.params.arguments["text"])
 
+
+async def test_a_rate_limit_has_a_bucket_for_each_key(clock: Clock) -> None:
     for own, spoken in PAIRS:
         with case((own, spoken)):
             limit = RateLimit(0.5, 2, methods={"tools/call"}, key=key)
             async with calling(own, spoken, limit) as caller:
-                await say(caller, spoken, "a")
-                await say(caller, spoken, "a")
+                await say(caller, "a")
+                await say(caller, "a")
                 with pytest.raises(McpError, match="try again in 2 s") as raised:
-                    await say(caller, spoken, "a")
+                    await say(caller, "a")
                 assert (raised.value.code, raised.value.data) == (-32000, {"retryAfter": 2})
-                await say(caller, spoken, "b")
+                await say(caller, "b")
                 await caller.list_tools()
                 clock.now += 2
-                await say(caller, spoken, "a")
+                await say(caller, "a")
                 with pytest.raises(McpError):
-                    await say(caller, spoken, "a")
+                    await say(caller, "a")
 
 
 def test_limits_that_let_nothing_through_are_refused() -> None:
@@ -113,22 +115,18 @@ async def test_a_logger_that_takes_no_notice_costs_no_text() -> None:
             raise AssertionError
 
     async with calling(OLD, OLD, Timing(logger=Silent("silent", logging.ERROR))) as caller:
-        await say(caller, OLD, "a")
+        await say(caller, "a")
 
 
 async def test_a_rate_limit_forgets_the_keys_that_were_used_longest_ago(
     clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(middleware, "_MOST", 2)
-
-    def key(call: MethodCall) -> str:
-        return str(call.params.arguments["text"])
-
     async with calling(OLD, OLD, RateLimit(1, methods={"tools/call"}, key=key)) as caller:
         for text in ("a", "b", "c", "a"):
-            await say(caller, OLD, text)
+            await say(caller, text)
         with pytest.raises(McpError):
-            await say(caller, OLD, "c")
+            await say(caller, "c")
 
 
 async def test_results_are_kept_until_their_time_is_over_or_the_server_changes(
@@ -147,11 +145,7 @@ async def test_results_are_kept_until_their_time_is_over_or_the_server_changes(
             cache = ResultCache(10)
             changed = frozenset({"notifications/tools/list_changed"})
             async with calling(own, spoken, cache, note=note, SENDS=changed) as caller:
-                m: Any = models(spoken)
-
-                async def get(caller: Any = caller, m: Any = m) -> Any:
-                    return await caller.read_resource("note://one")
-
+                get = partial(caller.read_resource, "note://one")
                 result = await get()
                 clock.now += 4
                 again = await get()
@@ -166,30 +160,6 @@ async def test_results_are_kept_until_their_time_is_over_or_the_server_changes(
                 assert names == ["echo", "second"]
                 cache.clear()
                 assert (await get()).contents[0].text == "3"
-
-
-async def test_results_are_kept_for_each_page_and_as_many_as_fit(clock: Clock) -> None:
-    asked: list[Any] = []
-
-    async def on_list_tools(self: Any, session: Any, params: Any) -> Any:
-        asked.append(params.cursor)
-        more = {None: "1", "1": "2"}.get(params.cursor)
-        own = {"ttl_ms": 3_000} if params.cursor is None else {}
-        return models(STATELESS).ListToolsResult(tools=[], next_cursor=more, **own)
-
-    ours = pkg.load(STATELESS).Server
-    made: Any = type("Ours", (ours,), {"on_list_tools": on_list_tools})()
-    made.middleware = [ResultCache(10, size=2)]
-    async with pkg.connect_in_memory(client(STATELESS), made) as caller:
-        [_ async for _ in caller.iter_tools()]
-        assert asked == [None, "1", "2"]
-        # The first had to make room.
-        [_ async for _ in caller.iter_tools()]
-        assert len(asked) == 6
-        made.middleware = []
-        params = models(STATELESS).PaginatedRequestParams(cursor="2")
-        await caller.request(caller.TABLE.requests["tools/list"], params)
-        assert len(asked) == 6
 
 
 async def test_questions_to_the_client_are_not_kept(clock: Clock) -> None:

@@ -2,9 +2,10 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,7 +23,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanContext, SpanKind, StatusCode
 from support.folders import GENERATED
 from support.http.serving import serving
-from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS, WITHOUT_HANDSHAKE
+from support.json_types import JsonObject
+from support.revisions import ERAS, HANDSHAKE, OLD, REVISIONS, STATELESS, WITHOUT_HANDSHAKE
 from support.sessions.talking import call_params, client, models, pkg
 from support.tables import case
 from support.toolkit.kits import kit, prompt, resource, tool
@@ -100,12 +102,24 @@ async def recording(
         yield caller, recorded
 
 
+def attributes(recorded: Any) -> dict[str, Any]:
+    return dict(recorded.attributes or {})
+
+
 def transport_attributes(recorded: Any) -> dict[str, Any]:
     """The attributes that a transport has told."""
-    found: dict[str, Any] = dict(recorded.attributes or {})
-    return {
-        name: value for name, value in found.items() if name.startswith(("network.", "server."))
-    }
+    found = attributes(recorded).items()
+    return {name: value for name, value in found if name.startswith(("network.", "server."))}
+
+
+@contextmanager
+def user_ada() -> Generator[None, None, None]:
+    """Have baggage that names a user."""
+    token = context.attach(baggage.set_baggage("user", "ada"))
+    try:
+        yield
+    finally:
+        context.detach(token)
 
 
 def of(span: ReadableSpan) -> SpanContext:
@@ -114,7 +128,7 @@ def of(span: ReadableSpan) -> SpanContext:
     return found
 
 
-async def say(caller: Any, spoken: str, text: str, name: str = "echo") -> Any:
+async def say(caller: Any, text: str, name: str = "echo") -> Any:
     return await caller.call_tool(name, {"text": text})
 
 
@@ -122,7 +136,7 @@ async def test_a_call_has_a_span_on_both_sides_one_below_the_other() -> None:
     for own, spoken in PAIRS:
         with case((own, spoken)):
             async with recording(own, spoken) as (caller, recorded):
-                await say(caller, spoken, "a")
+                await say(caller, "a")
             (sent,), (served,) = recorded.spans(SpanKind.CLIENT), recorded.spans(SpanKind.SERVER)
             assert sent.name == served.name == "tools/call echo"
             assert served.parent is not None
@@ -139,15 +153,11 @@ async def test_a_call_has_a_span_on_both_sides_one_below_the_other() -> None:
 
 
 async def test_traces_and_baggage_go_over_http_and_the_ambient_span_is_linked() -> None:
-    for own, spoken in ((OLD, OLD), (STATELESS, STATELESS), (OLD, STATELESS), (STATELESS, OLD)):
+    for own, spoken in product(ERAS, ERAS):
         with case((own, spoken)):
             async with recording(own, spoken, http=True) as (caller, recorded):
-                token = context.attach(baggage.set_baggage("user", "ada"))
-                try:
-                    result = await say(caller, spoken, "a")
-                finally:
-                    context.detach(token)
-                assert "a ada" in str(result)
+                with user_ada():
+                    assert "a ada" in str(await say(caller, "a"))
             (sent,), (served,) = recorded.spans(SpanKind.CLIENT), recorded.spans(SpanKind.SERVER)
             over = {"network.transport": "tcp", "network.protocol.name": "http"}
             at = {"server.address": "127.0.0.1", "server.port": recorded.port}
@@ -201,22 +211,21 @@ async def test_failures_have_a_type_and_a_status_and_metrics_no_made_up_names() 
             with case((own, spoken, text, name)):
                 async with recording(own, spoken) as (caller, recorded):
                     if said is None:
-                        await say(caller, spoken, text)
+                        await say(caller, text)
                     else:
                         with pytest.raises(McpError, match=said):
-                            await say(caller, spoken, text, name)
+                            await say(caller, text, name)
                 for kind, metric in ((SpanKind.CLIENT, CLIENT), (SpanKind.SERVER, SERVER)):
                     (span,) = recorded.spans(kind)
                     assert span.status.status_code is StatusCode.ERROR
                     assert (span.status.description or "").startswith(said or "")
-                    assert failed.items() <= dict(span.attributes or {}).items()
+                    assert failed.items() <= attributes(span).items()
                     assert span.events == ()
-                    points = [dict(point.attributes) for point in recorded.points(metric)]
-                    (point,) = [
-                        other_point
-                        for other_point in points
-                        if other_point["mcp.method.name"] == "tools/call"
-                    ]
+                    (point,) = (
+                        point.attributes
+                        for point in recorded.points(metric)
+                        if point.attributes["mcp.method.name"] == "tools/call"
+                    )
                     assert failed.items() <= point.items()
                     assert point.get("gen_ai.tool.name") == (None if name == "none" else "echo")
 
@@ -235,10 +244,10 @@ async def test_faults_of_handlers_keep_their_texts() -> None:
     ours = kit(OLD, echo=broken, middleware=(recorded.telemetry, fault))()
     async with pkg.connect_in_memory(client(OLD), ours) as caller:
         with pytest.raises(McpError):
-            await say(caller, OLD, "a", "broken")
+            await say(caller, "a", "broken")
     (span,) = recorded.spans(SpanKind.SERVER)
     failed = {"error.type": "ValueError", "rpc.response.status_code": "-32603"}
-    assert failed.items() <= dict(span.attributes or {}).items()
+    assert failed.items() <= attributes(span).items()
     assert (span.status.description, span.events) == (None, ())
 
 
@@ -250,7 +259,7 @@ async def test_targets_of_other_methods() -> None:
         await caller.notify_roots_list_changed()
         await caller.ping()
     for kind, metric in ((SpanKind.CLIENT, CLIENT), (SpanKind.SERVER, SERVER)):
-        spans = {span.name: dict(span.attributes or {}) for span in recorded.spans(kind)}
+        spans = {span.name: attributes(span) for span in recorded.spans(kind)}
         assert set(spans) == {*("resources/read", "prompts/get greet", "ping"), ROOTS_CHANGED}
         assert spans["resources/read"]["mcp.resource.uri"] == "note://one"
         assert spans["prompts/get greet"]["gen_ai.prompt.name"] == "greet"
@@ -263,10 +272,10 @@ async def test_arguments_results_and_more_attributes_only_if_asked_for() -> None
     more = {"network.transport": "pipe"}
     options: dict[str, Any] = {"arguments": True, "results": True, "attributes": more}
     async with recording(OLD, OLD, **options) as (caller, recorded):
-        await say(caller, OLD, "a")
-        await say(caller, OLD, "bad")
+        await say(caller, "a")
+        await say(caller, "bad")
     for kind in (SpanKind.CLIENT, SpanKind.SERVER):
-        good, bad = (dict(span.attributes or {}) for span in recorded.spans(kind))
+        good, bad = (attributes(span) for span in recorded.spans(kind))
         assert good["gen_ai.tool.call.arguments"] == '{"text":"a"}'
         assert "a None" in str(good["gen_ai.tool.call.result"])
         assert "gen_ai.tool.call.result" not in bad
@@ -308,79 +317,52 @@ def answering(spoken: str, **members: Any) -> Any:
 
 
 async def test_server_request_is_span_with_client_span_below() -> None:
-    for own, spoken in PAIRS:
-        for what in QUESTIONS:
-            if what == QUESTIONS[-1] and not hasattr(models(spoken), "ElicitResult"):
+    for (own, spoken), what in product(PAIRS, QUESTIONS):
+        if what == QUESTIONS[-1] and not hasattr(models(spoken), "ElicitResult"):
+            continue
+        with case((own, spoken, what)):
+            recorded, lost = Recorded(), list[Any]()
+            both: Any = {"middleware": (recorded.telemetry,)}
+            ours, mine = kit(own, asking=asking, **both)(), answering(spoken, **both)
+            options = pkg.Options(on_loss=lost.append)
+            opened = pkg.connect_in_memory(mine, ours, revisions=pkg.REVISIONS, options=options)
+            async with opened as caller:
+                with user_ada():
+                    result = await caller.call_tool("asking", {"what": what})
+            served = {span.name: span for span in recorded.spans(SpanKind.SERVER)}
+            sent = {span.name: span for span in recorded.spans(SpanKind.CLIENT)}
+            assert not [loss for loss in lost if loss.pointer == "/params/_meta"]
+            if spoken in WITHOUT_HANDSHAKE:
+                # The question is in a result, and the answer in the next request.
+                assert what in served and what not in sent
                 continue
-            with case((own, spoken, what)):
-                recorded = Recorded()
-                both: Any = {"middleware": (recorded.telemetry,)}
-                ours, mine = kit(own, asking=asking, **both)(), answering(spoken, **both)
-                lost: list[Any] = []
-                options: Any = {
-                    "revisions": pkg.REVISIONS,
-                    "options": pkg.Options(on_loss=lost.append),
-                }
-                async with pkg.connect_in_memory(mine, ours, **options) as caller:
-                    token = context.attach(baggage.set_baggage("user", "ada"))
-                    try:
-                        arguments = {"what": what}
-                        result = await caller.call_tool("asking", arguments)
-                    finally:
-                        context.detach(token)
-                answers = [span for span in recorded.spans(SpanKind.SERVER) if span.name == what]
-                asked = [span for span in recorded.spans(SpanKind.CLIENT) if span.name == what]
-                assert len(answers) == 1
-                assert not [loss for loss in lost if loss.pointer == "/params/_meta"]
-                if spoken in WITHOUT_HANDSHAKE:
-                    # Without a request: the question is in a result, and the answer in the next
-                    # request.
-                    assert asked == []
-                    continue
-                if what != QUESTIONS[-1]:
-                    assert "ada" in str(result)
-                served = next(
-                    span
-                    for span in recorded.spans(SpanKind.SERVER)
-                    if span.name == "tools/call asking"
-                )
-                assert asked[0].parent is not None and answers[0].parent is not None
-                assert asked[0].parent.span_id == of(served).span_id
-                assert answers[0].parent.span_id == of(asked[0]).span_id
-                ids = [
-                    dict(answer.attributes or {})["jsonrpc.request.id"]
-                    for answer in answers + asked
-                ]
-                assert ids[0] == ids[1]
-                methods = [
-                    dict(point.attributes)["mcp.method.name"] for point in recorded.points(CLIENT)
-                ]
-                assert what in methods
+            if what != QUESTIONS[-1]:
+                assert "ada" in str(result)
+            asked, answered = sent[what], served[what]
+            assert asked.parent is not None and answered.parent is not None
+            assert asked.parent.span_id == of(served["tools/call asking"]).span_id
+            assert answered.parent.span_id == of(asked).span_id
+            id = "jsonrpc.request.id"
+            assert attributes(asked)[id] == attributes(answered)[id]
+            points = recorded.points(CLIENT)
+            assert what in [point.attributes["mcp.method.name"] for point in points]
 
 
 async def test_sessions_are_measured_on_both_sides_where_there_are_any() -> None:
-    for http in (False, True):
-        for own, spoken in PAIRS:
-            with case((own, spoken, http)):
-                async with recording(own, spoken, http) as (caller, recorded):
-                    await say(caller, spoken, "a")
-                    assert [*recorded.points(SESSIONS[0])] == []
-                for metric in SESSIONS:
-                    points = [*recorded.points(metric)]
-                    if spoken in WITHOUT_HANDSHAKE:
-                        assert points == []
-                        continue
-                    (point,) = points
-                    assert (point.count, point.explicit_bounds[-1]) == (1, 300)
-                    expected: dict[str, Any] = {"mcp.protocol.version": spoken}
-                    if http:
-                        expected |= {"network.transport": "tcp", "network.protocol.name": "http"}
-                        if metric == SESSIONS[1]:
-                            expected |= {
-                                "server.address": "127.0.0.1",
-                                "server.port": recorded.port,
-                            }
-                    assert point.attributes == expected
+    for http, (own, spoken) in product((False, True), PAIRS):
+        with case((own, spoken, http)):
+            async with recording(own, spoken, http) as (caller, recorded):
+                await say(caller, "a")
+                assert [*recorded.points(SESSIONS[0])] == []
+            over = {"network.transport": "tcp", "network.protocol.name": "http"} if http else {}
+            at: JsonObject = {"server.address": "127.0.0.1", "server.port": recorded.port}
+            for metric, place in zip(SESSIONS, ({}, at if http else {}), strict=True):
+                points = [
+                    (point.count, point.explicit_bounds[-1], {**point.attributes})
+                    for point in recorded.points(metric)
+                ]
+                expected = (1, 300, {"mcp.protocol.version": spoken, **over, **place})
+                assert points == ([] if spoken in WITHOUT_HANDSHAKE else [expected])
 
 
 PROGRAM = """
@@ -435,7 +417,7 @@ async def test_socket_transport_is_recorded(tmp_path: Path) -> None:
             return pkg.LineTransport(lines)
 
         async with pkg.connect(open_pair, client(OLD)) as caller:
-            await say(caller, OLD, "a")
+            await say(caller, "a")
         await asyncio.gather(*ends)
         listening.close()
         (span,) = recorded.spans(SpanKind.SERVER)

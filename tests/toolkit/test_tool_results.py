@@ -14,7 +14,6 @@ from jsonschema import Draft202012Validator
 from mcp_protogen.runtime.messages.method_table import MethodTable
 from pydantic import BaseModel, Field, PlainSerializer, computed_field
 from pydantic_core import from_json
-from support.json_types import JsonObject
 from support.revisions import ERAS, HANDSHAKE, OLD, REVISIONS, STATELESS
 from support.tables import case
 from support.toolkit.kits import (
@@ -157,14 +156,6 @@ def test_structured_result_has_schema_and_same_text(
     validator_of(tool["outputSchema"]).validate(expected)
 
 
-def test_definitions_stay_where_they_are_found_when_a_value_is_put_into_an_object() -> None:
-    schema = listed_tools(returning([Node()], list[Node]))["function"]["outputSchema"]
-    assert schema["properties"]["result"] == {"items": {"$ref": "#/$defs/Node"}, "type": "array"}
-    assert schema["$defs"].keys() == {"Node"}
-    with pytest.raises(Exception, match="is not of type"):
-        validator_of(schema).validate({"result": [{"below": [1]}]})
-
-
 def test_content_stays_content() -> None:
     for value, annotation, blocks in [
         (m.TextContent(text="a"), m.TextContent, [m.TextContent(text="a")]),
@@ -193,28 +184,6 @@ def test_content_stays_content() -> None:
 
 BARE: Any = list
 OPEN = [..., Any, object, BARE, list[Any], tuple, tuple[Any, ...], Sequence[Any], BARE | None]
-
-
-def test_content_is_content_wherever_an_annotation_leaves_it_open() -> None:
-    for revision in ERAS:
-        with case(revision):
-            models = pkg.load(revision).models
-            block = models.ImageContent(data="AA==", mime_type="image/png")
-            expected = [
-                block.to_wire(),
-                {"type": "text", "text": "a"},
-                {"type": "text", "text": '{"b":1}'},
-            ]
-            for annotation in (*OPEN, list[str | Any], str | BARE, int | list[object]):
-                server = returning([block, "a", {"b": 1}], annotation, revision)
-                assert "outputSchema" not in listed_tools(server, revision)["function"], annotation
-                answer = call(server, "function", revision)
-                assert answer["content"] == expected, annotation
-                assert "structuredContent" not in answer
-            for annotation in (list[int], list[str], tuple[int, Any], JsonObject, list[JsonObject]):
-                assert (
-                    "outputSchema" in listed_tools(returning(None, annotation))["function"]
-                ), annotation
 
 
 def test_without_an_annotation_objects_are_structured_and_the_rest_is_text() -> None:

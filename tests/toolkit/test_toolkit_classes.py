@@ -1,7 +1,5 @@
 """Classes with a toolkit: their declarations, handwritten handlers, and refusals."""
 
-import subprocess
-import sys
 from functools import partial, wraps
 from itertools import product
 from typing import Any
@@ -15,8 +13,7 @@ from mcp_revisions.v2025_11_25.models import (
     PaginatedRequestParams,
 )
 from support.json_types import JsonObject
-from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
-from support.sessions.talking import hello, modern
+from support.revisions import OLD, REVISIONS
 from support.tables import case
 from support.toolkit.kits import (
     Toolkit,
@@ -30,7 +27,6 @@ from support.toolkit.kits import (
     pkg,
     prompt,
     resource,
-    serve_by_hand,
     text_of,
     tool,
 )
@@ -93,23 +89,6 @@ def test_server_declares_exactly_its_items() -> None:
             server = kit(revision, **members)()
             assert server.capabilities().to_wire() == expected
             assert server.capabilities().to_wire() == expected
-
-
-async def test_and_the_same_to_clients_of_other_revisions() -> None:
-    for spoken in REVISIONS:
-        with case(spoken):
-            server = kit(STATELESS, shout=shout)()
-            async with serve_by_hand(server, revisions=pkg.REVISIONS) as hand:
-                first = modern("server/discover") if spoken not in HANDSHAKE else hello(spoken)
-                await hand.send(first)
-                assert (await hand.take())["result"]["capabilities"] == {
-                    "logging": {},
-                    "tools": CHANGES,
-                }
-            async with asking(server, spoken, bridged=True) as ask_it:
-                assert "tools" in await ask_it("tools/list")
-                with pytest.raises(Exception, match="Method not found"):
-                    await ask_it("prompts/list")
 
 
 class ByHand(Toolkit, mcp.Server):
@@ -309,23 +288,6 @@ def test_tool_options_are_listed_as_far_as_revision_has_them() -> None:
     assert mark_tool("2026-07-28") == first | schema | second | third | fourth
 
 
-def test_who_does_without_a_toolkit_does_not_load_it() -> None:
-    program = """
-import sys
-sys.path.insert(0, "generated")
-from mcp_revisions import v2025_11_25 as mcp
-class Plain(mcp.Server): pass
-Plain().capabilities()
-print([name for name in sys.modules if "toolkit" in name])
-from mcp_revisions import tool
-print("jsonschema" in sys.modules)
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    assert done.stdout.splitlines() == ["[]", "False"]
-
-
 class Anything:
     """Says of any attribute that it has it, as clients of databases do."""
 
@@ -349,6 +311,3 @@ def test_unserialisable_option_is_refused_when_server_is_made() -> None:
 def test_a_subclass_that_puts_something_else_in_place_of_a_tool_is_told_where() -> None:
     with pytest.raises(TypeError, match=r"^shout: 3 has a decorator, but is not a function"):
         type("Sub", (kit(shout=shout),), {"shout": 3})
-
-
-ROOT = __file__.rpartition("/tests/")[0]

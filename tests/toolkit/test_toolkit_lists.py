@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 from support.json_types import JsonObject
-from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
-from support.sessions.talking import META, request
+from support.revisions import OLD, REVISIONS
 from support.tables import case
 from support.toolkit.kits import (
     Refused,
@@ -18,14 +17,12 @@ from support.toolkit.kits import (
     pkg,
     prompt,
     resource,
-    serve_by_hand,
     shaken,
     text_of,
     tool,
 )
 
 CHANGED = {kind: f"notifications/{kind}/list_changed" for kind in ("tools", "prompts", "resources")}
-ANY = frozenset(CHANGED.values())
 
 
 def many(kind: str, number: int) -> JsonObject:
@@ -158,37 +155,6 @@ def test_invalid_item_changes_nothing() -> None:
     with pytest.raises(TypeError, match="@tool has no option nane"):
         server.add_tool(late, **misspelt)
     assert list(listed_tools(server)) == ["early"]
-
-
-async def test_whoever_is_there_is_told_of_changes() -> None:
-    for revision in HANDSHAKE:
-        with case(revision):
-            server = kit(revision, early=early, ask=Elsewhere.ask, note=note)()
-            async with shaken(server, revision) as hand:
-                await hand.ask("ping")
-                server.add_tool(late)
-                server.remove_tool("early")
-                server.add_prompt(Elsewhere().ask, name="other")
-                server.add_resource(lambda: "", uri="a:b", name="b")
-                told = [(await hand.take())["method"] for _ in range(4)]
-                kinds = ("tools", "tools", "prompts", "resources")
-                assert told == [CHANGED[kind] for kind in kinds]
-                listed = await hand.ask("tools/list", 2)
-                assert [tool["name"] for tool in listed["result"]["tools"]] == ["late"]
-                called = await hand.ask("tools/call", 3, name="early")
-                assert called["error"]["code"] == -32602
-
-
-async def test_in_the_stateless_era_whoever_listens_is_told() -> None:
-    server = kit(STATELESS, early=early)()
-    async with serve_by_hand(server) as hand:
-        wanted = {"toolsListChanged": True}
-        listen = request("subscriptions/listen", "l", _meta=META, notifications=wanted)
-        await hand.send(listen)
-        assert (await hand.take())["method"] == "notifications/subscriptions/acknowledged"
-        server.add_prompt(Elsewhere().ask)
-        server.add_tool(late)
-        assert (await hand.take())["method"] == CHANGED["tools"]
 
 
 async def test_the_log_says_once_what_clients_are_not_told_of(

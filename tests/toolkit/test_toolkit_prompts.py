@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field
 from support.json_types import JsonObject
 from support.revisions import OLD, REVISIONS
 from support.tables import case
-from support.toolkit.kits import Refused, Toolkit, answers, kit, mcp, prompt, resource
+from support.toolkit.kits import Refused, answers, kit, mcp, prompt, resource
 
 m: Any = mcp.models
 
@@ -285,14 +285,6 @@ def test_types_and_functions_say_what_may_stand_there(
     assert complete(argument, value, revision) == completion_of(*values)
 
 
-def test_members_that_the_revision_does_not_declare_say_nothing_of_a_completion() -> None:
-    for context in (5, {"arguments": {"town": "Oslo"}}):
-        found = complete("street", "K", "2025-03-26", context=context)
-        assert found == completion_of("K in nowhere")
-    reference = {"type": "ref/prompt", "name": "visit", "uri": "a:{colour}"}
-    assert complete("style", "S", ref=reference) == completion_of("Short")
-
-
 def test_at_most_100_values_are_sent() -> None:
     many = complete("number", "")
     assert (len(many["values"]), many["total"], many["hasMore"]) == (100, 250, True)
@@ -324,33 +316,19 @@ def test_unknown_argument_has_no_completion() -> None:
 
 
 def test_completions_of_nothing_are_refused_when_the_server_is_made() -> None:
-    @prompt(completions={"plaec": ["Oslo"]})
-    def go(self: object, place: str) -> str:
-        return place
+    rows: list[tuple[Any, str]] = [
+        ({"plaec": ["Oslo"]}, "go: completions for plaec, which is not one of its parameters"),
+        ({"place": lambda: ["Oslo"]}, "a completion function must take the text so far"),
+        ({"place": "Oslo"}, "go: completions for place must not be a single string"),
+    ]
+    for completions, why in rows:
 
-    with pytest.raises(
-        TypeError, match="go: completions for plaec, which is not one of its parameters"
-    ):
-        kit(go=go)()
+        @prompt(completions=completions)
+        def go(self: object, place: str) -> str:
+            return place
 
-    def propose_nothing() -> list[str]:
-        return []
-
-    wrong: Any = propose_nothing
-
-    @prompt(completions={"place": wrong})
-    def stay(self: object, place: str) -> str:
-        return place
-
-    with pytest.raises(TypeError, match="a completion function must take the text so far"):
-        kit(stay=stay)()
-
-    @prompt(completions={"place": "Oslo"})
-    def write(self: object, place: str) -> str:
-        return place
-
-    with pytest.raises(TypeError, match="write: completions for place must not be a single string"):
-        kit(write=write)()
+        with case(why), pytest.raises(TypeError, match=why):
+            kit(go=go)()
 
 
 class Size(Enum):
@@ -384,40 +362,3 @@ def test_proposed_completions_are_accepted() -> None:
             assert "messages" in got(server, "choose", OLD, **{name: value})
     message = got(server, "choose", OLD, size="2", floor="null")["messages"][0]
     assert message["content"]["text"] == "Size.LARGE None None"
-
-
-def test_a_text_is_no_more_than_it_says() -> None:
-    for arguments in [{"floor": "true"}, {"floor": "1.0e0"}, {"size": '"2"'}, {"size": "3"}]:
-        assert got(kit(choose=choose)(), "choose", OLD, **arguments).code == -32602
-
-
-def test_completions_are_looked_up_as_methods_are() -> None:
-    class Towns(Toolkit, mcp.Server):
-        def towns(self, typed: str) -> list[str]:
-            return ["Oslo"]
-
-        @staticmethod
-        def streets(typed: str, others: Mapping[str, str]) -> list[str]:
-            return [*others, "Main Street"]
-
-        ending = "?"
-
-        @classmethod
-        def houses(cls, typed: str) -> list[str]:
-            return [str(cls.ending)]
-
-        @prompt(completions={"town": towns, "street": streets, "house": houses})
-        def visit(self, town: str, street: str, house: str) -> str:
-            return town
-
-    class Others(Towns):
-        ending = "!"
-
-        def towns(self, typed: str) -> list[str]:
-            return ["Bergen"]
-
-    for name, value in (("town", "Bergen"), ("street", "Main Street"), ("house", "!")):
-        reference = {"type": "ref/prompt", "name": "visit"}
-        params = {"ref": reference, "argument": {"name": name, "value": ""}}
-        (answer,) = answers(Others(), OLD, ("completion/complete", params))
-        assert answer["completion"] == completion_of(value)

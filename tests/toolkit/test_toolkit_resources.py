@@ -191,12 +191,3 @@ def test_a_resource_needs_a_uri() -> None:
 
     with pytest.raises(TypeError, match=r"@resource needs a URI"):
         resource(note)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-
-
-def test_a_session_is_no_variable() -> None:
-    @resource("a:{x}")
-    async def function(self: object, session: mcp.Session, x: str) -> str:
-        return f"{x} {session.revision}"
-
-    (contents,) = reading("a:b", kit(function=function)())
-    assert contents["text"] == f"b {OLD}"

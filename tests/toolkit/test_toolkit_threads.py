@@ -5,15 +5,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Awaitable
-from contextvars import ContextVar
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp_protogen.runtime.toolkit import threads
-from support.revisions import OLD, STATELESS
-from support.sessions.talking import client, content_of, entry, notification, request
+from support.sessions.talking import entry, notification, request
 from support.toolkit.kits import (
     Refused,
     Toolkit,
@@ -21,7 +19,6 @@ from support.toolkit.kits import (
     call,
     kit,
     mcp,
-    pkg,
     prompt,
     resource,
     shaken,
@@ -183,28 +180,6 @@ asyncio.run(main())
     assert done.stdout == "over True\n"
 
 
-async def test_context_variables_are_those_of_the_call() -> None:
-    who: ContextVar[str] = ContextVar("who", default="nobody")
-
-    @tool
-    def name(self: object) -> str:
-        found = who.get()
-        who.set("changed")
-        return found
-
-    class Server(Toolkit, mcp.Server):
-        tell = name
-
-        async def on_call_tool(self, session: mcp.Session, params: Any) -> Any:
-            who.set(params.meta.model_extra["who"])
-            return await super().on_call_tool(session, params)
-
-    async with asking(Server()) as ask:
-        for user in ("Ada", "Bo"):
-            answer = await ask("tools/call", name="name", _meta={"who": user})
-            assert text_of(answer) == user
-
-
 def test_a_thread_that_ends_with_an_odd_exception_is_not_waited_for_for_ever() -> None:
     @tool
     def first(self: object, items: list[int]) -> int:
@@ -266,24 +241,6 @@ class Curious(Toolkit, mcp.Server):
     @tool
     async def wrong(self, session: mcp.Session) -> str:
         return str(session.from_thread(session.progress(1)))
-
-
-@pytest.mark.parametrize("spoken", [OLD, STATELESS])
-async def test_a_function_in_a_thread_asks_the_client(spoken: str) -> None:
-    models = pkg.load(spoken).models
-    reports: list[Any] = []
-
-    async def on_elicit(self: object, params: Any) -> object:
-        return models.ElicitResult(action="accept", content={"age": len(params.message)})
-
-    ours = client(spoken, on_elicit=on_elicit)
-    async with pkg.connect_in_memory(ours, Curious(), revisions=pkg.REVISIONS) as connected:
-        params = models.CallToolRequestParams(name="ask", arguments={"who": "Ada"})
-        result = await connected.request(
-            connected.TABLE.requests["tools/call"], params, on_progress=reports.append
-        )
-        assert content_of(result)[0].text == "Ada is 4"
-        assert [report.message for report in reports][:1] == ["asking"]
 
 
 async def test_question_awaited_in_thread_ends_with_call() -> None:

@@ -1,14 +1,12 @@
 """Values of Python that JSON cannot express: lone surrogates, NaN and infinities."""
 
 import os
-from contextlib import AbstractAsyncContextManager
 from math import inf, nan
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import pytest
-from mcp_protogen.runtime.core import sendable, throttle
-from mcp_revisions import ToolError, Toolkit, prompt, resource, tool
-from mcp_revisions.v2025_11_25 import Client, Server
+from mcp_revisions import ToolError, Toolkit, tool
+from mcp_revisions.v2025_11_25 import Server
 from mcp_revisions.v2025_11_25 import models as m
 from pydantic import BaseModel, Field
 from support.json_types import Json, JsonObject
@@ -86,29 +84,11 @@ class Files(Toolkit, Server):
     async def failed_number(self) -> str:
         raise pkg.McpError(-5, "no", {"x": inf})
 
-    @prompt
-    async def greeting(self) -> str:
-        return NAME
-
-    @resource("x://name")
-    async def name(self) -> str:
-        return NAME
-
-    @resource("x://names")
-    async def names(self) -> list[str]:
-        return [NAME]
-
-
-def connecting(revision: str) -> AbstractAsyncContextManager[Client]:
-    """Return a connection of a client of a revision."""
-    ours: Any = client(revision)
-    made: Any = pkg.connect_in_memory(Files(), ours, revisions=pkg.REVISIONS)
-    return cast(AbstractAsyncContextManager[Client], made)
-
 
 async def call(name: str, revision: str) -> tuple[str, bool]:
     """Return the text of a tool's result, or of its error, and whether it is one."""
-    async with connecting(revision) as ours:
+    ours: Any = client(revision)
+    async with pkg.connect_in_memory(Files(), ours, revisions=pkg.REVISIONS):
         try:
             result: Json = await ours.call_tool(name=name)
         except pkg.McpError as error:
@@ -133,25 +113,6 @@ async def test_server_sends_replacement_for_lone_surrogates(
                 caplog.clear()
                 assert await call(name, revision) == (text, is_error)
                 assert not [entry for entry in caplog.records if entry.levelname == "ERROR"]
-
-
-async def test_replacement_is_logged_with_its_place(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    log = throttle.Throttle(__name__)
-    monkeypatch.setattr(sendable, "_log", log)
-
-    async def on_call_tool(self: object, session: Any, params: Any) -> object:
-        await session.progress(1, 2, NAME)
-        return m.CallToolResult(content=[m.TextContent(text=NAME)])
-
-    heard: list[Json] = []
-    ours = server(OLD, on_call_tool=on_call_tool)
-    async with pkg.connect(ours, client(OLD)) as caller:
-        await caller.call_tool(name="x", on_progress=heard.append)
-    assert [told.message for told in heard] == [SENT]
-    assert "notifications/progress has a lone surrogate at /message" in caplog.text
-    assert "tools/call has a lone surrogate at /content/0/text" in caplog.text
 
 
 async def test_number_that_is_not_finite_is_an_error_with_its_place(
@@ -225,11 +186,3 @@ async def test_client_refuses_to_send_what_it_would_have_to_change() -> None:
         for arguments in ({"name": NAME}, {"x": inf}):
             with case(arguments), pytest.raises(pkg.LocalError, match="tools/call cannot be JSON"):
                 await ours.call_tool(name="text", arguments=arguments)
-
-
-async def test_words_for_such_numbers_are_text_like_any_other() -> None:
-    async def on_call_tool(self: object, session: Any, params: Any) -> object:
-        return m.CallToolResult(content=[m.TextContent(text="NaN, Infinity")])
-
-    async with pkg.connect(server(OLD, on_call_tool=on_call_tool), client(OLD)) as ours:
-        assert content_of(await ours.call_tool(name="x"))[0].text == "NaN, Infinity"

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from importlib import import_module
+from itertools import product
 from typing import Any, ClassVar
 
 import pytest
 from mcp_revisions import RemoteError, v2025_11_25, v2026_07_28
 from mcp_revisions.v2026_07_28.ext import apps
-from support.sessions.talking import pkg, run
+from support.sessions.talking import pkg
 from support.tables import case
 from support.toolkit.kits import McpError, Toolkit, resource, tool
 
@@ -65,64 +66,42 @@ async def metadata(client: Any) -> dict[str, Any]:
     return {tool.name: tool.to_wire().get("_meta") for tool in listed.tools}
 
 
-def test_hosts_get_user_interfaces_in_every_pair_of_revisions() -> None:
-    async def talk(own: str, spoken: str) -> None:
+async def test_hosts_get_user_interfaces_in_every_pair_of_revisions() -> None:
+    for own, spoken in product(REVISIONS, REVISIONS):
         server, client = server_of(own, **ALL)(), client_of(spoken)
-        async with connect(client, server):
-            assert client.server_capabilities.to_wire()["extensions"] == {IDENTIFIER: {}}
-            assert await metadata(client) == {
-                "forecast": {"example.com/mine": 1, "ui": {"resourceUri": URI}},
-                "refresh": {"ui": {"resourceUri": URI, "visibility": ["app"]}},
-            }
-            assert (await client.call_tool("refresh")).text == "refreshed"
-            [tool, hidden] = (await client.list_tools()).tools
-            assert client.is_visible(tool, "model") and client.is_visible(tool, "app")
-            assert client.is_visible(hidden, "app") and not client.is_visible(hidden, "model")
-            models = ext_of(spoken).models
-            assert client.ui_of(tool) == models.McpUiToolMeta(resource_uri=URI)
-            page = await client.read_ui(tool)
-            assert (page.uri, page.html) == (URI, "<!doctype html>")
-            assert page.meta == models.McpUiResourceMeta.from_wire(WIRE)
-
-    for own in REVISIONS:
-        for spoken in REVISIONS:
-            with case(f"{own} {spoken}"):
-                run(talk(own, spoken))
+        with case(f"{own} {spoken}"):
+            async with connect(client, server):
+                assert client.server_capabilities.to_wire()["extensions"] == {IDENTIFIER: {}}
+                assert await metadata(client) == {
+                    "forecast": {"example.com/mine": 1, "ui": {"resourceUri": URI}},
+                    "refresh": {"ui": {"resourceUri": URI, "visibility": ["app"]}},
+                }
+                assert (await client.call_tool("refresh")).text == "refreshed"
+                [tool, hidden] = (await client.list_tools()).tools
+                assert client.is_visible(tool, "model") and client.is_visible(tool, "app")
+                assert client.is_visible(hidden, "app") and not client.is_visible(hidden, "model")
+                models = ext_of(spoken).models
+                assert client.ui_of(tool) == models.McpUiToolMeta(resource_uri=URI)
+                page = await client.read_ui(tool)
+                assert (page.uri, page.html) == (URI, "<!doctype html>")
+                assert page.meta == models.McpUiResourceMeta.from_wire(WIRE)
 
 
-def test_other_clients_get_tools_without_user_interfaces_and_none_for_apps_alone() -> None:
+async def test_other_clients_get_tools_without_user_interfaces_and_none_for_apps_alone() -> None:
     class Declaring(v2026_07_28.Client):
         DECLARES: ClassVar = {"extensions": {IDENTIFIER: {"mimeTypes": ["text/html"]}}}
 
-    async def talk(server: Any, client: Any) -> None:
-        async with connect(client, server):
-            assert await metadata(client) == {"forecast": {"example.com/mine": 1}}
-            assert (await client.call_tool("forecast", {"city": "Oslo"})).text == "rain in Oslo"
-            with pytest.raises(McpError, match="Unknown tool: refresh"):
-                await client.call_tool("refresh")
-
-    for revision in REVISIONS:
-        with case(revision):
-            run(talk(server_of(**ALL)(), client_of(revision, is_host=False)))
-    run(talk(server_of(**ALL)(), Declaring()))
+    others = [client_of(revision, is_host=False) for revision in REVISIONS]
+    for client in (*others, Declaring()):
+        with case(client):
+            async with connect(client, server_of(**ALL)()):
+                assert await metadata(client) == {"forecast": {"example.com/mine": 1}}
+                assert (await client.call_tool("forecast", {"city": "Oslo"})).text == "rain in Oslo"
+                with pytest.raises(McpError, match="Unknown tool: refresh"):
+                    await client.call_tool("refresh")
 
 
-def test_server_distinguishes_hosts_from_other_clients() -> None:
-    @tool(ui=m.McpUiToolMeta(visibility=["app"]), enabled=lambda _: False)
-    def off(self: object) -> str:
-        return "off"
-
-    async def talk() -> None:
-        server = server_of(**ALL, off=off)()
-        host, other = client_of("2026-07-28"), client_of("2025-11-25", is_host=False)
-        async with connect(host, server), connect(other, server):
-            assert set(await metadata(host)) == {"forecast", "refresh"}
-            assert set(await metadata(other)) == {"forecast"}
-
-    run(talk())
-
-
-def test_pages_have_their_media_type_and_metadata_whatever_a_function_returns() -> None:
+async def test_pages_have_their_media_type_and_metadata_whatever_a_function_returns() -> None:
     models = v2026_07_28.models
 
     @resource("ui://bytes")
@@ -142,28 +121,25 @@ def test_pages_have_their_media_type_and_metadata_whatever_a_function_returns() 
     def of_name(self: object, name: str) -> str:
         return name
 
-    async def talk() -> None:
-        server = server_of(as_bytes=as_bytes, as_file=as_file, own=as_contents, of_name=of_name)
-        client = client_of("2026-07-28")
-        async with connect(client, server()):
-            read: dict[str, Any] = {}
-            for uri in ("ui://bytes", "ui://file", "ui://own", "ui://of/oslo"):
-                [contents] = (await client.read_resource(uri)).to_wire()["contents"]
-                assert contents["mimeType"] == MIME_TYPE
-                read[uri] = contents.get("_meta")
-            assert read == {
-                "ui://bytes": None,
-                "ui://file": {"ui": WIRE},
-                "ui://own": {"ui": {"prefersBorder": False}},
-                "ui://of/oslo": None,
-            }
-            named = models.Tool(
-                name="a", input_schema={"type": "object"}, meta={"ui/resourceUri": "ui://bytes"}
-            )
-            page = await client.read_ui(named)
-            assert page.html == "<p>æ</p>"
-
-    run(talk())
+    server = server_of(as_bytes=as_bytes, as_file=as_file, own=as_contents, of_name=of_name)
+    client = client_of("2026-07-28")
+    async with connect(client, server()):
+        read: dict[str, Any] = {}
+        for uri in ("ui://bytes", "ui://file", "ui://own", "ui://of/oslo"):
+            [contents] = (await client.read_resource(uri)).to_wire()["contents"]
+            assert contents["mimeType"] == MIME_TYPE
+            read[uri] = contents.get("_meta")
+        assert read == {
+            "ui://bytes": None,
+            "ui://file": {"ui": WIRE},
+            "ui://own": {"ui": {"prefersBorder": False}},
+            "ui://of/oslo": None,
+        }
+        named = models.Tool(
+            name="a", input_schema={"type": "object"}, meta={"ui/resourceUri": "ui://bytes"}
+        )
+        page = await client.read_ui(named)
+        assert page.html == "<p>æ</p>"
 
 
 def wrong(kind: Any, message: str, **members: Any) -> None:
@@ -190,44 +166,36 @@ def test_mistakes_are_refused_when_the_server_is_made() -> None:
         type("Plain", (Toolkit, v2025_11_25.Server), {"forecast": forecast})()
 
 
-def test_a_user_interface_that_is_not_there_ends_the_server_at_its_start() -> None:
-    async def talk() -> None:
-        server = server_of(forecast=forecast)()
-        with pytest.raises(
-            ValueError, match=rf"forecast: ui: the resource {URI} is missing: add it"
-        ):
-            async with connect(client_of("2026-07-28"), server):
-                pass
+async def test_a_user_interface_that_is_not_there_ends_the_server_at_its_start() -> None:
+    server = server_of(forecast=forecast)()
+    with pytest.raises(ValueError, match=rf"forecast: ui: the resource {URI} is missing: add it"):
+        async with connect(client_of("2026-07-28"), server):
+            pass
 
-        def page(name: str) -> str:
-            return name
+    def page(name: str) -> str:
+        return name
 
-        server.add_resource(page, "ui://weather/{name}")
-        async with connect(client_of("2026-07-28"), server) as client:
-            [tool] = (await client.list_tools()).tools
-            assert (await client.read_ui(tool)).html == "view"
-
-    run(talk())
+    server.add_resource(page, "ui://weather/{name}")
+    async with connect(client_of("2026-07-28"), server) as client:
+        [tool] = (await client.list_tools()).tools
+        assert (await client.read_ui(tool)).html == "view"
 
 
-def test_a_user_interface_can_be_added_before_the_start_and_stays_while_it_is_needed() -> None:
-    async def talk() -> None:
-        app: Any = type("App", (apps.AppsServer, v2026_07_28.App), {})("weather")
-        app.tool(name="rain", ui=URI)(lambda: "rain")
-        client = client_of("2026-07-28")
-        app.resource(URI, name="view")(lambda: "<p>")
-        async with connect(client, app):
-            with pytest.raises(ValueError, match=f"the resource {URI} is missing"):
-                app.remove_resource(URI)
-            with pytest.raises(ValueError, match="the resource ui://b is missing"):
-                app.add_tool(lambda: "b", name="b", ui="ui://b")
-            [tool] = (await client.list_tools()).tools
-            assert (await client.read_ui(tool)).html == "<p>"
-
-    run(talk())
+async def test_user_interface_can_be_added_before_the_start_and_stays_while_it_is_needed() -> None:
+    app: Any = type("App", (apps.AppsServer, v2026_07_28.App), {})("weather")
+    app.tool(name="rain", ui=URI)(lambda: "rain")
+    client = client_of("2026-07-28")
+    app.resource(URI, name="view")(lambda: "<p>")
+    async with connect(client, app):
+        with pytest.raises(ValueError, match=f"the resource {URI} is missing"):
+            app.remove_resource(URI)
+        with pytest.raises(ValueError, match="the resource ui://b is missing"):
+            app.add_tool(lambda: "b", name="b", ui="ui://b")
+        [tool] = (await client.list_tools()).tools
+        assert (await client.read_ui(tool)).html == "<p>"
 
 
-def test_hosts_refuse_what_servers_must_not_say() -> None:
+async def test_hosts_refuse_what_servers_must_not_say() -> None:
     models = v2026_07_28.models
 
     def tool_with_meta(**meta: Any) -> Any:
@@ -249,11 +217,8 @@ def test_hosts_refuse_what_servers_must_not_say() -> None:
         def bytes(self) -> bytes:
             return b"\xff"
 
-    async def talk() -> None:
-        async with connect(host, Server()):
-            for uri in ("ui://text", "ui://bytes"):
-                with case(uri), pytest.raises(RemoteError):
-                    await host.read_ui(tool_with_meta(ui={"resourceUri": uri}))
-            assert await host.read_ui(tool_with_meta(ui={"visibility": ["app"]})) is None
-
-    run(talk())
+    async with connect(host, Server()):
+        for uri in ("ui://text", "ui://bytes"):
+            with case(uri), pytest.raises(RemoteError):
+                await host.read_ui(tool_with_meta(ui={"resourceUri": uri}))
+        assert await host.read_ui(tool_with_meta(ui={"visibility": ["app"]})) is None

@@ -107,16 +107,7 @@ def test_whatever_a_package_depends_on_makes_another(
             assert len(generated_options) == len(list(cache.iterdir())) == number
 
 
-BROKEN = {
-    "empty": b"",
-    "no digest": b"\n",
-    "not ASCII": b"\xff\xfe\n\x00",
-    "cut off": None,
-    "of another content": b"0" * 64 + b"\nx",
-}
-
-
-def test_an_entry_under_the_name_of_another_is_made_anew(
+def test_an_entry_that_is_damaged_or_under_the_name_of_another_is_made_anew(
     cache: Path, generated_options: list[GenerationOptions]
 ) -> None:
     other = OPTIONS._replace(parts=("stdio",))
@@ -126,6 +117,13 @@ def test_an_entry_under_the_name_of_another_is_made_anew(
         destination.write_bytes(source.read_bytes())
         assert (packages.make_package(OPTIONS), packages.make_package(other)) == (first, second)
     assert len(generated_options) == 4
+    whole = one.read_bytes()
+    for damaged in (b"", b"\n", b"\xff\n\0", whole[:-1], whole[:64]):
+        one.write_bytes(damaged)
+        for options in (OPTIONS, other):
+            packages.make_package(options)
+        assert one.read_bytes() == whole
+    assert len(generated_options) == 9
 
 
 def test_file_of_another_user_is_not_an_entry(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
-from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.names import module_name
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.cli.app import app, command_names
@@ -23,6 +22,7 @@ from mcp_protogen.pipeline import commands
 from mcp_protogen.pipeline.output.lock import LOCK_NAME
 from mcp_protogen.pipeline.settings import Settings
 from support import formats, tables
+from support.programs import run_program
 from support.running import Ran, Run
 from support.unit import packages
 
@@ -73,21 +73,13 @@ def test_files_declared_as_ones_own_are_no_drift(mcp_gen: Run) -> None:
     assert mcp_gen("--check").code == 0
 
 
-def edit(path: str, text: str) -> None:
-    """Edit a generated file, and the lock to fit."""
-    lock = json.loads(Path("pkg", LOCK_NAME).read_text())
-    Path("pkg", path).write_text(text)
-    lock["files"][path]["sha256"] = sha256(text.encode())
-    Path("pkg", LOCK_NAME).write_text(json.dumps(lock))
-
-
 def test_check_finds_what_the_lock_was_made_to_fit_by_generating_anew(mcp_gen: Run) -> None:
     mcp_gen(*ONE)
     again = ("--check", "--regenerate", "--out", "pkg")
     ran = mcp_gen(*again)
     said = "pkg is up to date: 1 revision, 5 files, generated anew and compared\n"
     assert ran == Ran(0, said, "")
-    edit("__init__.py", "edited")
+    packages.forge(Path("pkg"), __init__="edited")
     assert mcp_gen("--check", "--out", "pkg").code == 0
     ran = mcp_gen(*again)
     kinds = [line.rpartition(": ")[0] for line in ran.out.splitlines()]
@@ -629,33 +621,25 @@ def test_without_anything_to_do_the_help_is_shown_and_it_is_no_success(
     assert "error[bad-config]" in mcp_gen().err
 
 
-def test_revisions_complete_in_a_shell(tmp_path: Path) -> None:
+def complete(folder: Path, words: str, *arguments: str) -> list[str]:
+    """Return the completions of the last word in a shell."""
     code = "from mcp_protogen.cli import main; main()"
-    asking = {"_MCP_GEN_COMPLETE": "complete_bash", "COMP_CWORD": "2"}
-    words = {"COMP_WORDS": "mcp-gen --revision 2025-0"}
-    environment = {**os.environ, **asking, **words}
+    number = str(len(words.split()) - 1)
+    asking = {"_MCP_GEN_COMPLETE": "complete_bash", "COMP_CWORD": number, "COMP_WORDS": words}
+    command = [sys.executable, "-c", code, *arguments]
+    return run_program(*command, cwd=folder, env={**os.environ, **asking}).split()
+
+
+def test_revisions_complete_in_a_shell(tmp_path: Path) -> None:
     for arguments in ((), ("--check", "--out", "pkg"), ("new", "a"), ("diff", "a", "b")):
-        command = [sys.executable, "-c", code, *arguments]
-        ran = subprocess.run(
-            command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
-        )
         with tables.case(arguments):
-            assert ran.stdout.split() == ["2025-03-26", "2025-06-18"]
+            found = complete(tmp_path, "mcp-gen --revision 2025-0", *arguments)
+            assert found == ["2025-03-26", "2025-06-18"]
             assert not any(tmp_path.iterdir())
 
 
 def test_options_of_all_commands_and_of_generate_complete_once(tmp_path: Path) -> None:
-    code = "from mcp_protogen.cli import main; main()"
-    asking = {"_MCP_GEN_COMPLETE": "complete_bash", "COMP_CWORD": "1", "COMP_WORDS": "mcp-gen --"}
-    ran = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, **asking},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    found = ran.stdout.split()
+    found = complete(tmp_path, "mcp-gen --")
     assert {"--debug", "--version", "--revision", "--out"} <= {*found}
     assert len({*found}) == len(found)
 

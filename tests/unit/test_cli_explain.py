@@ -2,9 +2,7 @@
 
 import ast
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
-import mcp_protogen
 import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.cli.explanations import explanation, explanations, overview
@@ -15,8 +13,8 @@ from mcp_protogen.pipeline.reports.severities import severities
 from mcp_protogen.servers.clients.severities import severities as of_tools
 from mcp_protogen.servers.inspect.rules import SEVERITIES as OF_INSPECTIONS
 from support import formats
+from support.bounds.house import RUNTIME, trees
 
-CODE = Path(mcp_protogen.__file__).parent
 # Codes of the generator that are announced but not yet raised.
 ANNOUNCED = {"missing-description"}
 
@@ -50,8 +48,8 @@ def problems_in(tree: ast.AST) -> Iterator[str]:
 
 
 def of_the_source(found: Callable[[ast.AST], Iterator[str]]) -> set[str]:
-    files = (path for path in CODE.rglob("*.py") if "runtime" not in path.parts)
-    return {code for file in files for code in found(ast.parse(file.read_text()))}
+    files = (tree for path, tree in trees().items() if RUNTIME not in path.parents)
+    return {code for tree in files for code in found(tree)}
 
 
 def codes_of_problems() -> set[str]:

@@ -4,16 +4,16 @@ import copy
 import json
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import compact, pretty
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.instep.drafts.drafting import Draft, draft
+from mcp_protogen.instep.drafts.drafting import draft
 from mcp_protogen.instep.schemas import check, write
 from mcp_protogen.instep.update.adoption import Origin, add
 from mcp_protogen.instep.update.undecided import SchemaFolder, find_open_decisions
@@ -61,12 +61,11 @@ def bare(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def draft_of_known(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Draft]:
+def draft_of_known(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Draft the known revision from its schema alone, in a read-only folder."""
     schema = bare(tmp_path_factory.mktemp("known"))
-    made = draft(KNOWN, schema)
     write(KNOWN, schema)
-    return schema, made
+    return schema
 
 
 def make_schema() -> Json:
@@ -126,90 +125,10 @@ def contents(schema: Path) -> Mapping[Path, bytes]:
     return {file: file.read_bytes() for file in schema.rglob("*.json") if file.is_file()}
 
 
-# The share of people's decisions that is drafted.
-
-Said = Mapping[tuple[str, ...], str]
+# A known revision.
 
 
-def state_pieces(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the statements of facts, one by one, without their pages."""
-    pieces = cast("Json", value) if isinstance(value, dict) else {}
-    inner = [(name, piece) for name, piece in pieces.items() if name != "source"]
-    for name, piece in inner:
-        yield from state_pieces(piece, (*path, name))
-    if not inner:  # a value, or an entry without content
-        yield path, json.dumps(None if isinstance(value, dict) else value)
-
-
-@pytest.fixture(scope="module")
-def fact_pieces(draft_of_known: tuple[Path, Draft]) -> tuple[Said, Said, Said]:
-    """Return the statements before the known revision, those people wrote, and those drafted."""
-    folder, _ = draft_of_known
-    places = ((SCHEMA, BEFORE), (SCHEMA, KNOWN), (folder, KNOWN))
-    old, wanted, made = (dict(state_pieces(facts.load(at, name).document)) for at, name in places)
-    return old, wanted, made
-
-
-# By section: statements drafted as people wrote them, and all changes from before.
-DRAFTED = {
-    "capabilities": (17, 17),
-    "enums": (2, 9),
-    "errors": (17, 22),
-    "headers": (0, 14),
-    "leniency": (0, 12),
-    "lifecycle": (1, 1),
-    "meta_keys": (24, 35),
-    "methods": (239, 259),
-    "open_strings": (0, 13),
-    "producer": (6, 27),
-    "projects": (0, 2),
-    "rules": (1, 6),
-    "types": (18, 39),
-    "unions": (6, 8),
-}
-# Drafts that differ from people's decisions; a page must confirm each.
-GUESSED = {
-    ("meta_keys", "io.modelcontextprotocol/subscriptionId"),
-    ("methods", "subscriptions/listen"),
-    ("unions", "ClientRequest"),
-    ("unions", "ServerResult"),
-    *(
-        ("enums", f"{name}Result.cacheScope")
-        for name in ("Cacheable", "Discover", "ListPrompts", "ListResourceTemplates")
-    ),
-    *(("enums", f"{name}Result.cacheScope") for name in ("ListResources", "ListTools")),
-    ("enums", "ReadResourceResult.cacheScope"),
-}
-
-
-def test_most_facts_of_a_revision_follow_from_its_schema(
-    fact_pieces: tuple[Said, Said, Said],
-) -> None:
-    old, wanted, made = fact_pieces
-    changed = {path for path in old.keys() | wanted.keys() if old.get(path) != wanted.get(path)}
-    changed.discard(("inherits",))
-    right = {path for path in changed if made.get(path) == wanted.get(path)}
-    of_all, of_right = (Counter(path[0] for path in paths) for paths in (changed, right))
-    assert {name: (of_right[name], of_all[name]) for name in of_all} == DRAFTED
-    assert (len(right), len(changed)) == (331, 464)
-
-
-def test_differences_from_draft_are_left_to_people(
-    fact_pieces: tuple[Said, Said, Said], draft_of_known: tuple[Path, Draft]
-) -> None:
-    old, wanted, made = fact_pieces
-    new = {path for path in made if made[path] != old.get(path)}
-    guessed = {path[:2] for path in new if made[path] != wanted.get(path)}
-    document = facts.load(draft_of_known[0], KNOWN).document
-    assert guessed == GUESSED
-    assert {document[section][name]["source"] for section, name in guessed} == {TODO}
-
-
-def test_facts_that_contradict_schema_are_drafted(
-    draft_of_known: tuple[Path, Draft], tmp_path: Path
-) -> None:
-    schema, _ = draft_of_known
-    bare_schema = bare(tmp_path)
+def test_facts_that_contradict_schema_are_drafted(draft_of_known: Path, tmp_path: Path) -> None:
     structure = json.loads(read_snapshot(KNOWN))
 
     def about_facts(folder: Path) -> int:
@@ -218,22 +137,22 @@ def test_facts_that_contradict_schema_are_drafted(
         of_facts = {"derived-facts", "facts-disagree", "unknown-type"}
         return sum(problem.code in of_facts for problem in found)
 
-    assert about_facts(bare_schema) > 80
-    assert about_facts(schema) == 0
+    assert about_facts(bare(tmp_path)) > 80
+    assert about_facts(draft_of_known) == 0
+
+
+def test_questions_in_results_are_drafted_without_errors(draft_of_known: Path) -> None:
+    methods = facts.load(draft_of_known, KNOWN).document["methods"].values()
+    embedded = [method for method in methods if method["kind"] == "embedded"]
+    assert embedded and not any("errors" in method for method in embedded)
 
 
 def test_methods_that_are_gone_are_said_to_be_where_they_were_brought(
-    draft_of_known: tuple[Path, Draft],
+    draft_of_known: Path,
 ) -> None:
     for revision in ("2024-11-05", BEFORE):
         file = f"{revision}/facts.json"
-        assert (draft_of_known[0] / file).read_bytes() == (SCHEMA / file).read_bytes()
-
-
-def test_undecided_places_are_counted_by_file(draft_of_known: tuple[Path, Draft]) -> None:
-    _, made = draft_of_known
-    left = Counter(Path(problem.place).stem for problem in made.undecided)
-    assert left == {"facts": 38, "patches": 4, "translation": 30}
+        assert (draft_of_known / file).read_bytes() == (SCHEMA / file).read_bytes()
 
 
 def test_finished_revisions_have_nothing_to_decide() -> None:
@@ -331,9 +250,9 @@ def test_written_facts_survive_redraft(schema: Path) -> None:
 
 
 def test_each_patch_of_the_revision_before_is_an_entry_or_is_named(
-    draft_of_known: tuple[Path, Draft],
+    draft_of_known: Path,
 ) -> None:
-    made = read(draft_of_known[0] / KNOWN / "patches.json")
+    made = read(draft_of_known / KNOWN / "patches.json")
     before = {
         entry["pointer"]: entry for entry in read(SCHEMA / BEFORE / "patches.json")["patches"]
     }
@@ -355,9 +274,8 @@ def open_places(schema: Path, document: Json, newer: str, older: str) -> set[tup
     return set(find_unsettled(irs[0], irs[1], translation_of(document, newer, "")))
 
 
-def test_each_choice_decides_its_difference(draft_of_known: tuple[Path, Draft]) -> None:
-    schema, _ = draft_of_known
-    made = read(schema / KNOWN / "translation.json")
+def test_each_choice_decides_its_difference(draft_of_known: Path) -> None:
+    made = read(draft_of_known / KNOWN / "translation.json")
     named = {
         (way, at)
         for rule in made["rules"]
@@ -365,13 +283,13 @@ def test_each_choice_decides_its_difference(draft_of_known: tuple[Path, Draft]) 
         if way in rule
         for at in rule["at"]
     }
-    assert open_places(schema, made, KNOWN, BEFORE) == named
+    assert open_places(draft_of_known, made, KNOWN, BEFORE) == named
     for number in range(2):  # the first choice of each, and the last
         chosen = copy.deepcopy(made)
         for rule in chosen["rules"]:
             for way in rule.keys() & {"up", "down"}:
                 rule[way] = rule[way][CHOICES][-number]
-        assert open_places(schema, chosen, KNOWN, BEFORE) == set()
+        assert open_places(draft_of_known, chosen, KNOWN, BEFORE) == set()
 
 
 def test_a_value_that_may_be_added_is_one_of_the_schema(drafted_schema: Path) -> None:

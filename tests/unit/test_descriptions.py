@@ -1,47 +1,9 @@
 """Texts: a schema's own go first, ours serve every revision, links are plain words."""
 
-import json
-from pathlib import Path
-
 import pytest
 from mcp_protogen.pipeline.inputs import descriptions
 from mcp_protogen.pipeline.inputs.descriptions import Descriptions
 from support import tables
-
-TEXTS = {
-    "types": {"Tool": "A tool.", "Old": "Common."},
-    "fields": {"Tool.name": "Its name.", "*.title": "A title.", "*.name": "A name."},
-    "methods": {"tools/call": "Run a tool."},
-    "capabilities": {"server.tools.listChanged": "Reports."},
-    "errors": {"PARSE_ERROR": "No JSON."},
-    "overrides": {"2": {"types": {"Old": "Special."}, "fields": {"Tool.name": "Another."}}},
-}
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "descriptions.json"
-    path.write_text(json.dumps(TEXTS))
-    return path
-
-
-def test_missing_description_is_empty(file: Path) -> None:
-    texts = descriptions.load(file, "1")
-    assert not texts.type("X") + texts.member("X", "y") + texts.method("z") + texts.error("E")
-
-
-def test_a_member_of_any_type_may_share_a_text(file: Path) -> None:
-    texts = descriptions.load(file, "1")
-    assert texts.member("Tool", "name") == "Its name."
-    assert texts.member("Prompt", "name") == "A name."
-    assert texts.member("Tool", "title") == "A title."
-
-
-def test_overrides_apply_to_their_revision_only(file: Path) -> None:
-    assert descriptions.load(file, "1").type("Old") == "Common."
-    second = descriptions.load(file, "2")
-    assert (second.type("Old"), second.type("Tool")) == ("Special.", "A tool.")
-    assert second.member("Tool", "name") == "Another."
 
 
 def test_without_any_file_there_are_no_texts() -> None:

@@ -39,12 +39,22 @@ def test_a_folder_without_a_lock_was_not_generated() -> None:
     assert [cause.kind for cause in found] == [DriftKind.NOT_GENERATED]
 
 
-def test_an_edited_file() -> None:
-    assert causes(found=tree(**{"__init__.py": OTHER})) == [(DriftKind.EDITED, "__init__.py")]
+MODELS = "v2025_11_25/models.py"
+# The digests of changed files, and the only cause.
+CHANGED: tuple[tuple[dict[str, str | None], DriftKind, str], ...] = (
+    ({"__init__.py": OTHER}, DriftKind.EDITED, "__init__.py"),
+    ({"__init__.py": NOT_A_FILE}, DriftKind.EDITED, "__init__.py"),
+    ({"__init__.py": None}, DriftKind.MISSING, "__init__.py"),
+    ({"mine.py": OTHER}, DriftKind.FOREIGN, "mine.py"),
+    # A link in place of a folder.
+    ({MODELS: None, "v2025_11_25": NOT_A_FILE}, DriftKind.EDITED, "v2025_11_25"),
+)
 
 
-def test_a_file_that_became_a_link() -> None:
-    assert causes(found=tree(**{"__init__.py": NOT_A_FILE})) == [(DriftKind.EDITED, "__init__.py")]
+def test_file_that_changed_is_the_only_cause() -> None:
+    for changed, kind, subject in CHANGED:
+        with tables.case(changed):
+            assert causes(found=tree(**changed)) == [(kind, subject)]
 
 
 def test_a_folder_in_place_of_a_file() -> None:
@@ -52,11 +62,6 @@ def test_a_folder_in_place_of_a_file() -> None:
     (cause,) = drift(LOCK, INPUTS, found)
     assert (cause.kind, cause.subject) == (DriftKind.EDITED, "__init__.py")
     assert cause.message.startswith("a folder is in place")
-
-
-def test_a_link_in_place_of_a_folder_is_one_cause() -> None:
-    found = tree(**{"v2025_11_25/models.py": None, "v2025_11_25": NOT_A_FILE})
-    assert causes(found=found) == [(DriftKind.EDITED, "v2025_11_25")]
 
 
 def test_line_endings_that_a_checkout_changed_are_one_cause_with_a_way_out(tmp_path: Path) -> None:
@@ -88,14 +93,6 @@ def test_an_edit_that_the_lock_was_made_to_fit_differs_from_what_is_generated() 
     known = [(cause.kind, cause.subject) for cause in drift(only, INPUTS, found, (), LOCK.files)]
     missing = (DriftKind.MISSING, "v2025_11_25/models.py")
     assert known == [(DriftKind.EDITED, LOCK_NAME), missing, (DriftKind.FOREIGN, "x.py")]
-
-
-def test_a_missing_file() -> None:
-    assert causes(found=tree(**{"__init__.py": None})) == [(DriftKind.MISSING, "__init__.py")]
-
-
-def test_a_foreign_file() -> None:
-    assert causes(found=tree(**{"mine.py": OTHER})) == [(DriftKind.FOREIGN, "mine.py")]
 
 
 def test_an_input_that_moved_is_the_only_cause() -> None:
@@ -130,12 +127,13 @@ def test_a_commit_alone_is_no_cause() -> None:
     assert causes(move_inputs(spec_commit="abcdef1")) == []
 
 
-def test_a_schema_that_only_changed_in_prose_is_said_to() -> None:
-    (cause,) = drift(LOCK, move_inputs(published=OTHER), tree())
-    assert cause == Cause(
-        DriftKind.SCHEMA,
-        "2025-11-25",
-        "its published schema changed, but not in its structure",
-        "a" * 12,
-        "9" * 12,
-    )
+def test_a_schema_that_changed_is_said_to_with_its_structure_or_its_file() -> None:
+    for moved, more in (
+        ({"published": OTHER}, ", but not in its structure"),
+        ({"published": OTHER, "schema": OTHER}, ""),
+        ({"published": OTHER, "schema": OTHER, "source": "a.json"}, " (pinned → a.json)"),
+    ):
+        message = f"its published schema changed{more}"
+        with tables.case(message):
+            (cause,) = drift(LOCK, move_inputs(**moved), tree())
+            assert cause == Cause(DriftKind.SCHEMA, "2025-11-25", message, "a" * 12, "9" * 12)

@@ -87,19 +87,10 @@ def test_without_any_facts_there_is_nothing_to_live_on(tmp_path: Path) -> None:
         facts.facts_for(tmp_path, "2", {"$defs": {}})
 
 
-def test_a_chain_that_leads_nowhere_is_refused(folder: Path) -> None:
-    write(folder, "4", {"inherits": "9"})
-    assert refusal_code(folder, "4") == "missing-facts"
-
-
-def test_a_chain_that_runs_in_a_circle_is_refused(folder: Path) -> None:
-    write(folder, "4", {"inherits": "5"})
-    write(folder, "5", {"inherits": "4"})
-    assert refusal_code(folder, "4") == "missing-facts"
-
-
-def test_facts_that_are_not_json_are_refused(folder: Path) -> None:
-    (folder / "4").mkdir()
+def test_chain_that_leads_nowhere_or_in_a_circle_is_refused(folder: Path) -> None:
+    for revision, inherited in (("4", "9"), ("5", "6"), ("6", "5")):
+        write(folder, revision, {"inherits": inherited})
+    assert [refusal_code(folder, revision) for revision in "45"] == ["missing-facts"] * 2
     (folder / "4" / "facts.json").write_text("{")
     assert refusal_code(folder, "4") == "not-json"
 

@@ -30,7 +30,7 @@ from mcp_protogen.scaffold.project_name import project_name
 from mcp_protogen.servers.clients import making as typed_client
 from mcp_protogen.servers.clients.lock import lock_of, read_client_lock
 from mcp_protogen.servers.clients.making import causes, write
-from support.killing import kills
+from support.killing import kills, record_syncs
 from support.typed_clients.contracts import contract_of, lock_for, tool
 from support.unit.packages import NEW, codes, contents
 
@@ -128,11 +128,9 @@ CHOICES = ProjectChoices(
 ENTRY = "0" * 64
 TEMPLATES = ("app.py.jinja", "client.py.jinja")
 WRITERS: Mapping[str, Writer] = {
-    "new client": Writer(make_folder, partial(client, ("a",)), read_client),
     "client": Writer(partial(client, ("a",)), partial(client, ("a", "b")), read_client),
     "draft": Writer(old_draft, partial(drafting.write, REVISION), load_pins),
     "templates": Writer(old_templates, partial(templates.export, TEMPLATES), read_statement),
-    "new pins": Writer(make_folder, partial(pin, "integer"), load_pins),
     "pins": Writer(
         partial(pin, "integer"), partial(pin, "string"), partial(read_snapshot, REVISION)
     ),
@@ -220,6 +218,16 @@ def leave_journal(pair: Mapping[Path, bytes], monkeypatch: pytest.MonkeyPatch) -
     return work_folder(lead)
 
 
+def test_files_and_their_names_are_on_the_disk_before_the_next_step(
+    pair: Mapping[Path, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = ".a.mcp-gen"
+    staged = {f"{work}/staged{path}" for path in ("", "/a", "/sub", "/sub/b")}
+    synced = record_syncs(tmp_path, monkeypatch)
+    write_files(pair)
+    assert synced == [staged, {work}, set(), {".", "sub"}]
+
+
 def test_reader_finishes_decided_files(
     pair: Mapping[Path, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,6 +256,40 @@ def test_file_that_cannot_be_replaced_leaves_all_old(
     monkeypatch.undo()
     write_files(pair)
     assert contents(tmp_path) == {"a": b"new", "sub": None, "sub/b": b"new"}
+
+
+def test_kill_while_old_files_return_leaves_all_old_or_all_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace, lead = os.replace, tmp_path / "a"
+    files = dict.fromkeys((tmp_path / "new", tmp_path / "sub" / "b", lead), b"new")
+    refused = [lead]
+
+    def refuse(source: Path, destination: Path) -> None:
+        if destination in refused and source.parent.name == "new":
+            raise PermissionError(errno.EACCES, "Permission denied", str(destination))
+        replace(source, destination)
+
+    def restart() -> None:
+        for path in (work_folder(lead), tmp_path / "sub"):
+            shutil.rmtree(path, ignore_errors=True)
+        (tmp_path / "new").unlink(missing_ok=True)
+        lead.write_bytes(b"old")
+        refused[:] = [lead]
+
+    def write() -> None:
+        with pytest.raises(ProblemError):
+            write_files(files, lead)
+
+    monkeypatch.setattr(os, "replace", refuse)
+    seen = set[bytes | None]()
+    for _ in kills(restart, write):
+        refused.clear()
+        write_files({}, lead)
+        state = {path: content for path, content in contents(tmp_path).items() if content}
+        assert state in ({"a": b"old"}, {"a": b"new", "new": b"new", "sub/b": b"new"})
+        seen.add(state["a"])
+    assert seen == {b"old", b"new"}
 
 
 def test_folder_in_place_of_file_leaves_all_old(pair: Mapping[Path, bytes], tmp_path: Path) -> None:

@@ -80,23 +80,18 @@ def test_rules_include_all_that_the_way_from_the_older_revision_needs(folder: Pa
     assert before[1:] == after[1:]
 
 
-@pytest.mark.parametrize("name", ["facts", "patches"])
-def test_a_changed_file_moves_its_digest_alone(name: str, folder: Path) -> None:
-    before = inputs(folder)
-    change(folder / REVISION / f"{name}.json", extra=1)
-    assert moved_fields(before, inputs(folder)) == {name}
-
-
-def test_facts_move_with_those_they_inherit(folder: Path) -> None:
-    before = inputs(folder)
-    change(folder / "2024-11-05" / "facts.json", extra=1)
-    assert moved_fields(before, inputs(folder)) == {"facts"}
-
-
-def test_rules_move_with_names_that_earlier_revisions_changed(folder: Path) -> None:
-    before = inputs(folder)
-    change(folder / "2025-06-18" / "translation.json", became={"tools/call": "tools/run"})
-    assert moved_fields(before, inputs(folder)) == {"rules"}
+def test_a_changed_file_moves_the_digest_that_it_is_part_of_alone(folder: Path) -> None:
+    for file, members, moved in (
+        (f"{REVISION}/facts.json", {"extra": 1}, "facts"),
+        (f"{REVISION}/patches.json", {"extra": 1}, "patches"),
+        # Facts are inherited, and rules follow names that earlier revisions changed.
+        ("2024-11-05/facts.json", {"more": 1}, "facts"),
+        ("2025-06-18/translation.json", {"became": {"tools/call": "tools/run"}}, "rules"),
+    ):
+        with case(file):
+            before = inputs(folder)
+            change(folder / file, **members)
+            assert moved_fields(before, inputs(folder)) == {moved}
 
 
 def test_descriptions_of_another_revision_move_nothing(folder: Path) -> None:

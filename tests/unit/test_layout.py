@@ -4,7 +4,6 @@ import ast
 
 import pytest
 from mcp_protogen import __version__
-from mcp_protogen.base.names import Constant
 from mcp_protogen.base.resources import runtime_folder
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.generate import generate
@@ -82,14 +81,3 @@ def test_every_module_says_what_it_is_and_offers_what_it_has(package: Package) -
         tree = ast.parse(file.content)
         assert ast.get_docstring(tree), file.path
         assert not [node for node in ast.walk(tree) if isinstance(node, ast.Global | ast.Delete)]
-
-
-def test_names_in_tables_are_constants(package: Package) -> None:
-    tree = ast.parse(schemas.text_of(package, "v2025_06_18/methods.py"))
-    names = [
-        node.target.id
-        for node in tree.body
-        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
-    ]
-    assert "CALL_TOOL" in names
-    assert all(Constant(name).isupper() for name in names)

@@ -6,7 +6,7 @@ from typing import Any
 from mcp_protogen.base.names import ClassName
 from mcp_protogen.pipeline.emit import views
 from mcp_protogen.pipeline.emit.method_texts import handling, purpose
-from mcp_protogen.pipeline.ir import LeniencyIR, MessageKind, MethodIR, Ref, RevisionIR, TypeExpr
+from mcp_protogen.pipeline.ir import MessageKind, MethodIR, Ref, RevisionIR, TypeExpr
 from support import tables
 from support.unit import schemas
 from support.unit.schemas import PAGE, STRING, Json, record, ref, union
@@ -32,24 +32,6 @@ def draft(**more: Any) -> RevisionIR:
     document = schemas.schema()
     document["$defs"] |= more
     return schemas.read(document).ir
-
-
-def test_methods_are_in_wire_order_and_have_what_the_facts_say() -> None:
-    ir = derive_ir()
-    assert [m.method for m in ir.methods] == sorted(schemas.facts()["methods"])
-    say = method(ir, "echo/say")
-    assert (say.stem, say.constant, say.message) == ("say", "SAY", "SayRequest")
-    assert (say.senders, say.params, say.results) == (
-        ("client",),
-        "SayRequestParams",
-        ("SayResult",),
-    )
-    assert (say.traits, say.phase, say.since, say.source) == (
-        ("paginated",),
-        "any",
-        schemas.REVISION,
-        PAGE,
-    )
 
 
 def test_a_gate_on_the_other_side_is_spelt_out_for_each_sender() -> None:
@@ -146,21 +128,6 @@ def test_a_result_that_may_be_one_of_several_types_is_any_of_them() -> None:
     assert method(derive_ir(stated, **louder), "echo/say").results == ("LoudResult", "EmptyResult")
 
 
-def test_errors_go_from_the_oldest_and_keep_their_meaning() -> None:
-    stated = schemas.facts()
-    stated["errors"]["-32042"] = {
-        "name": "ASK_FIRST",
-        "data": "AskResult",
-        "emit": "server",
-        "source": PAGE,
-    }
-    found = [(e.code, e.name, e.data, e.emit) for e in derive_ir(stated).errors]
-    assert found == [
-        (-32042, "ASK_FIRST", "AskResult", "server"),
-        (-32700, "PARSE_ERROR", None, "both"),
-    ]
-
-
 def test_a_page_of_anything_else_is_no_list() -> None:
     for name, result in [
         ("two arrays", record(("a", "b"), a=STRINGS, b=STRINGS, nextCursor=STRING)),
@@ -182,31 +149,6 @@ def test_a_page_lists_its_array_where_other_results_may_come_instead() -> None:
     assert (views.plain_result(say), views.result(say)) == (
         "m.SayResult",
         "m.SayResult | m.EmptyResult",
-    )
-
-
-def test_params_are_given_where_a_member_is_required_that_nobody_fills_in() -> None:
-    ir = derive_ir()
-    assert method(ir, "echo/say").params_given
-    assert not method(ir, "ping").params_given
-    stated = schemas.facts()
-    filled = {"where": "AskRequestParams.question", "rule": "filled_in", "value": "?"}
-    stated["producer"] = {"question": {**filled, "source": PAGE}}
-    ask = method(derive_ir(stated), "user/ask")
-    assert ask.params_required and not ask.params_given
-
-
-def test_leniency_comes_from_the_facts() -> None:
-    assert derive_ir().rules.leniency == ()
-    stated = schemas.facts()
-    where = {"where": "TextBlock.text", "source": PAGE}
-    stated["leniency"] = {
-        "absent": {**where, "rule": "absent_reads_as", "value": ""},
-        "negative": {**where, "where": "LinkBlock.weight", "rule": "negative_reads_as", "value": 0},
-    }
-    assert derive_ir(stated).rules.leniency == (
-        LeniencyIR("text", "absent", ""),
-        LeniencyIR("weight", "negative", 0),
     )
 
 

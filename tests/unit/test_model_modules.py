@@ -33,25 +33,6 @@ def _with_methods(ir: RevisionIR, **names: str) -> RevisionIR:
     return replace(ir, methods=tuple(methods))
 
 
-def test_a_type_is_where_the_only_feature_is_that_carries_it(ir: RevisionIR) -> None:
-    modules = _module_names(ir)
-    assert {"Mode", "SayRequestParams"} <= modules["echo"]
-    assert {"SayResult", "Block", "TextBlock"} <= modules["echo_results"]
-    assert {"AskRequestParams"} <= modules["user"]
-    assert {"AskResult"} <= modules["user_results"]
-    assert {"Token", "RequestParamsMeta"} <= modules["shared_params"]
-    assert {"SayRequest", "ClientRequest", "Result"} <= modules["messages"]
-    assert "GoneNotificationParams" in modules["base"]
-
-
-def test_every_type_is_in_one_module_and_in_order(ir: RevisionIR) -> None:
-    modules = model_modules(ir)
-    together = [type_ for types in modules.values() for type_ in types]
-    assert sorted(together, key=ir.types.index) == [*ir.types]
-    for types in modules.values():
-        assert [*types] == sorted(types, key=ir.types.index)
-
-
 def test_a_method_without_a_slash_belongs_to_its_capability(ir: RevisionIR) -> None:
     (log,) = (method for method in ir.methods if method.method == "notifications/log")
     (say,) = (method for method in ir.methods if method.method == "echo/say")

@@ -1,50 +1,13 @@
 """Inline objects get the names of their places."""
 
 from mcp_protogen.pipeline.normalise.lift import lift_objects, merge_meta_types
-from support import tables
-from support.unit.schemas import ANY_OBJECT, STRING, Json, record, ref
+from support.unit.schemas import STRING, Json, record, ref
 
 INNER = record(x=STRING)
 
 
 def lift(schema: Json) -> Json:
     return lift_objects({"A": schema})
-
-
-NAMED = ref("AB")
-
-
-def test_an_object_is_called_after_its_parent_and_member() -> None:
-    rows: list[tuple[Json, Json]] = [
-        (INNER, NAMED),
-        ({"type": "array", "items": INNER}, {"type": "array", "items": NAMED}),
-        (
-            {"type": "object", "additionalProperties": INNER},
-            {"type": "object", "additionalProperties": NAMED},
-        ),
-        ({"anyOf": [INNER, STRING]}, {"anyOf": [NAMED, STRING]}),
-    ]
-    for inline, place in rows:
-        with tables.case(inline):
-            found = lift(record(b=inline))
-            assert found["AB"] == INNER
-            assert found["A"]["properties"]["b"] == place
-
-
-def test_names_grow_with_the_depth() -> None:
-    assert set(lift(record(_meta=record(fooBar=INNER)))) == {"A", "AMeta", "AMetaFooBar"}
-
-
-def test_objects_without_members_are_maps() -> None:
-    found = lift(record(x={"type": "object"}, y={"type": "object", "properties": {}}))
-    assert set(found) == {"A"}
-    assert found["A"]["properties"]["x"] == found["A"]["properties"]["y"] == ANY_OBJECT
-
-
-def test_members_are_in_reading_order() -> None:
-    members = {"_meta": ANY_OBJECT, "note": STRING, "text": STRING, "type": {"const": "a"}}
-    found = lift(record(("text", "type"), **members))
-    assert list(found["A"]["properties"]) == ["type", "text", "note", "_meta"]
 
 
 def test_an_object_whose_name_is_taken_has_its_kind_after_it() -> None:

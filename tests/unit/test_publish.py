@@ -1,12 +1,10 @@
 """Publishing: written, kept, removed and refused files; users' work is never lost."""
 
 import errno
-import json
 import os
 from pathlib import Path
 
 import pytest
-from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.names import module_name
 from mcp_protogen.base.problems import Level, ProblemError
 from mcp_protogen.pipeline.output.lock import LOCK_NAME
@@ -20,6 +18,7 @@ from support.unit.packages import (
     beside,
     codes,
     contents,
+    forge,
     package,
     put,
     with_revisions,
@@ -31,11 +30,6 @@ def test_a_new_folder_gets_every_file_and_the_lock(out: Path) -> None:
     assert contents(out).keys() > {"__init__.py", "v2025_11_25/models.py", LOCK_NAME}
     assert outcome.created == outcome.written
     assert beside(out) == ["pkg"]
-
-
-def test_missing_parents_are_created(out: Path) -> None:
-    put(OLD, out / "a" / "b")
-    assert (out / "a" / "b" / LOCK_NAME).is_file()
 
 
 def test_parents_created_for_nothing_are_removed(out: Path) -> None:
@@ -118,15 +112,6 @@ def test_an_edit_that_is_what_would_be_written_is_no_edit(out: Path) -> None:
     (out / "__init__.py").write_text("new")
     put(NEW, out)
     assert (out / "__init__.py").read_text() == "new"
-
-
-def forge(out: Path, **texts: str) -> None:
-    """Edit files, and the lock to fit."""
-    lock = json.loads((out / LOCK_NAME).read_text())
-    for name, text in texts.items():
-        (out / f"{name}.py").write_text(text)
-        lock["files"][f"{name}.py"] = {"sha256": sha256(text.encode()), "origin": "test"}
-    (out / LOCK_NAME).write_text(json.dumps(lock))
 
 
 def test_a_lock_is_not_believed_against_what_the_same_inputs_make(out: Path) -> None:

@@ -18,7 +18,7 @@ from mcp_protogen.pipeline.output import exchange as exchange_module
 from mcp_protogen.pipeline.output import workspace
 from mcp_protogen.pipeline.output.publish import publish
 from mcp_protogen.pipeline.output.workspace import exclusive
-from support.killing import run_until_killed
+from support.killing import kills, record_syncs
 from support.missing import skip_untested
 from support.unit.packages import LATER, NEW, OLD, beside, codes, contents, package, put
 
@@ -51,7 +51,7 @@ def test_many_runs_at_once_leave_one_whole_package(out: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
-def test_workers_that_outlive_killed_run_delay_no_other_run(
+def test_run_of_another_process_is_waited_for_and_its_workers_are_not(
     out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reading, writing = os.pipe()
@@ -59,14 +59,19 @@ def test_workers_that_outlive_killed_run_delay_no_other_run(
     if not run:
         with exclusive(out):
             worker = os.fork()
-            if not worker:
-                signal.pause()
-            os.write(writing, str(worker).encode())
-            os.kill(os.getpid(), signal.SIGKILL)
-    os.waitpid(run, 0)
+            if worker:
+                os.write(writing, str(worker).encode())
+            signal.pause()
     worker = int(os.read(reading, 20))
-    monkeypatch.setattr(folder_lock, "WAIT_SECONDS", 20.0)
     try:
+        monkeypatch.setattr(folder_lock, "WAIT_SECONDS", 0.1)
+        try:
+            with pytest.raises(ProblemError, match="folder-busy"):
+                put(OLD, out)
+        finally:
+            os.kill(run, signal.SIGKILL)
+            os.waitpid(run, 0)
+        monkeypatch.setattr(folder_lock, "WAIT_SECONDS", 20.0)
         put(OLD, out)
     finally:
         os.kill(worker, signal.SIGKILL)
@@ -112,6 +117,21 @@ def test_a_failed_second_rename_is_taken_back(out: Path, monkeypatch: pytest.Mon
         put(NEW, out)
     assert codes(caught) == ["cannot-write"]
     assert contents(out) == before
+
+
+def test_new_package_is_on_the_disk_before_it_is_in_place(
+    out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    with_mine(out)
+    monkeypatch.setattr(workspace, "exchange", cannot)
+    monkeypatch.setattr(os, "link", refuse)
+    synced = record_syncs(out.parent, monkeypatch)
+    put(NEW, out)
+    new = Path(".pkg.mcp-gen", "new")
+    assert synced == [{str(new), *(str(new / path) for path in contents(out))}, set(), {"."}]
 
 
 def test_files_saved_during_swap_are_kept(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,19 +225,22 @@ def test_a_kill_at_any_step_leaves_the_old_or_the_new_package(
     old = contents(out)
     put(NEW, out)
     new = contents(out)
-    step, killed, seen = 0, True, set[str]()
-    while killed:
-        step += 1
-        _forget(out)
+    last, seen = 0, set[str]()
+
+    def restart() -> None:
+        for path in out.parent.iterdir():
+            shutil.rmtree(path)
         start(out)
-        killed = run_until_killed(lambda: put(NEW, out), step)
+
+    for step in kills(restart, lambda: put(NEW, out)):
         now = contents(out) if out.exists() else {}
         assert now in (old, new) or (not atomic and not out.exists())
         seen.add("old" if now == old else "new" if now == new else "none")
         put(NEW, out)
         assert contents(out) == new
         assert beside(out) == ["pkg"]
-    assert step > 40
+        last = step or last
+    assert last > 20
     assert seen >= {"old", "new"}
     assert atomic or first or "none" in seen
 
@@ -230,11 +253,6 @@ def with_mine(out: Path) -> None:
     """The old package with a file of the user's in it."""
     put(OLD, out)
     (out / "v2025_11_25" / "mine.txt").write_text("mine")
-
-
-def _forget(out: Path) -> None:
-    for path in out.parent.iterdir():
-        shutil.rmtree(path)
 
 
 def test_a_link_in_place_of_the_work_folder_is_not_followed(out: Path, tmp_path: Path) -> None:

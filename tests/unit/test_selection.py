@@ -27,11 +27,9 @@ def make_lock(inputs: GenerationInputs) -> Lock:
     return lock_of(package({}, inputs), {})
 
 
-def refusal_codes(
-    *asked: str, lock: Lock | None = None, schema: GivenFile | None = None
-) -> list[str]:
+def refusal_codes(*asked: str, schema: GivenFile | None = None) -> list[str]:
     with pytest.raises(ProblemError) as caught:
-        select(asked, PINS, lock, schema)
+        select(asked, PINS, None, schema)
     return [problem.code for problem in caught.value.problems]
 
 
@@ -69,74 +67,56 @@ def test_parts_that_are_none_are_refused_with_the_nearest() -> None:
         assert problem.code == code and problem.hint.startswith(hint)
 
 
-def test_a_first_run_makes_what_is_asked_for() -> None:
-    options = select(("2025-11-25",), PINS, None)
-    assert (options.revisions, options.schemas, options.kept) == (("2025-11-25",), {}, {})
+OF_FILE = make_lock(with_revisions(["draft"], "draft.json"))
+PIN_FROM_FILE = make_lock(with_revisions(["2025-11-25"], "mine.json"))
+# Revisions that are named, the lock, the schema; those that are made and those that are kept.
+SELECTED: dict[str, tuple[tuple[str, ...], Lock | None, GivenFile | None, str, str]] = {
+    "a first run": (("2025-11-25",), None, None, "2025-11-25", ""),
+    "a later run adds": (("2026-07-28",), make_lock(INPUTS), None, "2025-11-25 2026-07-28", ""),
+    "a later run without a name": ((), make_lock(INPUTS), None, "2025-11-25", ""),
+    "a schema in place of a pin": (("2025-11-25",), None, DRAFT, "2025-11-25", ""),
+    "a schema for the one without a pin": (
+        ("2025-11-25", "draft"),
+        None,
+        DRAFT,
+        "2025-11-25 draft",
+        "",
+    ),
+    "a file that is not at hand": (("2025-11-25",), OF_FILE, None, "2025-11-25", "draft"),
+    "a kept revision is named": (("draft",), OF_FILE, None, "", "draft"),
+    "a pin from a file": ((), PIN_FROM_FILE, None, "", "2025-11-25"),
+    "back from a file to the pin": (("2025-11-25",), PIN_FROM_FILE, None, "2025-11-25", ""),
+}
 
 
-def test_a_later_run_adds_to_what_is_there() -> None:
-    options = select(("2026-07-28",), PINS, make_lock(INPUTS))
-    assert options.revisions == ("2025-11-25", "2026-07-28")
+def test_run_makes_or_keeps_revisions_that_are_named_or_there() -> None:
+    for name, (asked, lock, schema, revisions, kept) in SELECTED.items():
+        with tables.case(name):
+            options = select(asked, PINS, lock, schema)
+            assert options.revisions == tuple(revisions.split())
+            assert options.schemas == ({asked[-1]: schema} if schema else {})
+            known = (lock or make_lock(INPUTS)).inputs.revisions
+            assert options.kept == {revision: known[revision] for revision in kept.split()}
 
 
-def test_without_a_name_a_later_run_makes_what_is_there() -> None:
-    assert select((), PINS, make_lock(INPUTS)).revisions == ("2025-11-25",)
-
-
-def test_a_schema_takes_the_place_of_the_pin() -> None:
-    options = select(("2025-11-25",), PINS, None, DRAFT)
-    assert options.schemas == {"2025-11-25": DRAFT}
-
-
-def test_a_revision_from_a_file_is_kept_when_the_file_is_not_at_hand() -> None:
-    lock = make_lock(with_revisions(["draft"], "draft.json"))
-    options = select(("2025-11-25",), PINS, lock)
-    assert options.revisions == ("2025-11-25",)
-    assert options.kept == lock.inputs.revisions
-
-
-def test_a_kept_revision_may_be_named() -> None:
-    lock = make_lock(with_revisions(["draft"], "draft.json"))
-    options = select(("draft",), PINS, lock)
-    assert (options.revisions, list(options.kept)) == ((), ["draft"])
-
-
-def test_naming_a_pinned_revision_goes_back_from_a_file_to_the_pin() -> None:
-    lock = make_lock(with_revisions(["2025-11-25"], "mine.json"))
-    assert select((), PINS, lock).kept == lock.inputs.revisions
-    assert select(("2025-11-25",), PINS, lock).kept == {}
-
-
-def test_asking_for_nothing_is_a_problem() -> None:
+def test_run_without_or_with_unknown_revisions_is_refused() -> None:
     assert refusal_codes() == ["no-revision"]
-
-
-def test_every_unknown_revision_is_named() -> None:
     assert refusal_codes("2025-11-26", "2025-11-25", "x y") == ["unknown-revision", "unsafe-name"]
-
-
-def test_a_schema_is_for_one_revision() -> None:
     for asked in ((), ("draft", "other"), ("2025-11-25", "2026-07-28")):
         assert "ambiguous-schema" in refusal_codes(*asked, schema=DRAFT)
 
 
-def test_a_schema_is_for_the_one_revision_that_is_not_pinned() -> None:
-    options = select(("2025-11-25", "draft"), PINS, None, DRAFT)
-    assert (options.revisions, options.schemas) == (("2025-11-25", "draft"), {"draft": DRAFT})
-
-
 def test_a_kept_revision_has_to_fit_the_tool() -> None:
-    lock = make_lock(with_revisions(["draft"], "draft.json"))
-    options = select(("2025-11-25",), PINS, lock)
-    refuse_missing_schemas(options, lock, lock.inputs)
-    with pytest.raises(ProblemError, match="needs-schema"):
-        refuse_missing_schemas(options, lock, lock.inputs._replace(runtime_digest="0" * 64))
-    with pytest.raises(ProblemError, match="needs-schema"):
-        refuse_missing_schemas(
-            options, lock, lock.inputs._replace(options={"with": ["http-client"]})
-        )
-    both = lock.inputs._replace(options={"with": ["http-client", "http-server"]})
-    refuse_missing_schemas(options, lock, both)
+    made = OF_FILE.inputs
+    options = select(("2025-11-25",), PINS, OF_FILE)
+    for unfit in (
+        made._replace(runtime_digest="0" * 64),
+        made._replace(options={"with": ["http-client"]}),
+    ):
+        with pytest.raises(ProblemError, match="needs-schema"):
+            refuse_missing_schemas(options, OF_FILE, unfit)
+    for fit in (made, made._replace(options={"with": ["http-client", "http-server"]})):
+        refuse_missing_schemas(options, OF_FILE, fit)
 
 
 def test_a_revision_whose_pin_is_gone_stops_generating() -> None:
@@ -154,8 +134,7 @@ def test_schemas_are_for_the_revisions_that_name_them() -> None:
     assert options.schemas == {"2024-11-05": file, "2025-11-25": other, "draft": DRAFT}
     assert select(("draft",), PINS, None, named={"draft": file}).revisions == ("draft",)
     # A revision of the package is made again, whatever its source.
-    lock = make_lock(with_revisions(["draft"], source="draft.json"))
-    found = select(("2025-11-25",), PINS, lock, named={"draft": file})
+    found = select(("2025-11-25",), PINS, OF_FILE, named={"draft": file})
     assert found.revisions == ("2025-11-25", "draft") and found.kept == {}
 
 

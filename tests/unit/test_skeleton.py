@@ -1,7 +1,6 @@
 """Methods and capabilities that the schema alone states."""
 
 from mcp_protogen.pipeline.derive import skeleton
-from mcp_protogen.pipeline.derive.skeleton import DerivedMethod
 from support.unit import schemas
 from support.unit.schemas import STRING, Json, record, ref, union
 
@@ -9,32 +8,6 @@ from support.unit.schemas import STRING, Json, record, ref, union
 def definitions() -> Json:
     found: Json = schemas.derive(schemas.schema()).schema["$defs"]
     return found
-
-
-def test_direction_and_kind_follow_from_the_message_unions() -> None:
-    found = {
-        name: (method.kind, method.senders)
-        for name, method in skeleton.methods(definitions()).items()
-    }
-    assert found == {
-        "echo/say": ("request", ("client",)),
-        "ping": ("request", ("client", "server")),
-        "user/ask": ("request", ("server",)),
-        "notifications/gone": ("notification", ("client", "server")),
-        "notifications/log": ("notification", ("server",)),
-    }
-
-
-def test_a_method_is_taken_whole_from_its_message_type() -> None:
-    assert skeleton.methods(definitions())["echo/say"] == DerivedMethod(
-        method="echo/say",
-        message="SayRequest",
-        kind="request",
-        senders=("client",),
-        params="SayRequestParams",
-        params_required=True,
-        results=("SayResult",),
-    )
 
 
 def test_a_question_inside_a_result_is_embedded() -> None:
@@ -55,16 +28,6 @@ def test_leaves_of_nested_unions_are_in_order() -> None:
     nested = {"U": union("V", "A"), "V": union("B", "C"), **dict.fromkeys("ABC", record(x={}))}
     assert skeleton.union_leaves(nested, "U") == ["B", "C", "A"]
     assert skeleton.union_leaves(nested, "Nothing") == []
-
-
-def test_capabilities_are_paths_and_flags_are_booleans() -> None:
-    assert skeleton.capabilities(definitions(), "server") == {
-        ("echo",): False,
-        ("echo", "loud"): True,
-        ("logging",): False,
-    }
-    assert skeleton.capabilities(definitions(), "client") == {("asking",): False}
-    assert skeleton.capabilities({}, "client") == {}
 
 
 def talking(params: Json, **more: Json) -> Json:

@@ -6,7 +6,6 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcp_protogen.pipeline.emit import text
-from support import tables
 
 ODD = [
     '"',
@@ -64,20 +63,6 @@ def test_any_json_value_is_a_literal(value: Any) -> None:
     assert "\n" not in source
 
 
-def test_literals_have_the_quotes_that_a_formatter_would_choose() -> None:
-    rows: list[tuple[Any, str]] = [
-        ("plain", '"plain"'),
-        ("it's", '"it\'s"'),
-        ('say "x"', "'say \"x\"'"),
-        (("a",), '("a",)'),
-        (("a", "b"), '("a", "b")'),
-        ((), "()"),
-    ]
-    for value, expected in rows:
-        with tables.case(value):
-            assert text.literal(value) == expected
-
-
 def test_sets_keep_their_order_and_an_empty_one_is_no_dict() -> None:
     assert text.set_of(["b", "a"]) == '{"b", "a"}'
     assert text.set_of([]) == "()"
@@ -91,20 +76,8 @@ def test_paragraphs_survive() -> None:
     assert read_docstring("One.\n\nTwo.", 4) == "One.\n\n    Two.\n    "
 
 
-def test_quotes_and_backslashes_stay_inside() -> None:
-    for value in ('"', '""', '"""', '""""', "\\", '\\"', 'ends with "', '\\"""', "'''"):
-        with tables.case(value):
-            assert read_docstring(value).strip() == value
-
-
 def test_invisible_characters_are_dropped() -> None:
     assert read_docstring("a\x00b\x1b\u202ec\u200bd\ufeff\ud800e") == "abcde"
-
-
-def test_empty_text_is_valid_docstring() -> None:
-    for value in ("", " ", "\n\n", "\x00", "\u2028"):
-        with tables.case(value):
-            assert read_docstring(value).strip() == ""
 
 
 @settings(max_examples=300)

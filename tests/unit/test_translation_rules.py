@@ -5,14 +5,12 @@ from dataclasses import replace
 from functools import cache
 from itertools import product
 
-import black
 import pytest
 from mcp_protogen.base.names import ClassName
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline import ir
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
-from mcp_protogen.pipeline.emit.rows import lay_out, row
 from mcp_protogen.pipeline.inputs import translations
 from mcp_protogen.pipeline.inputs.translations import StepDirection, Translation
 from mcp_protogen.pipeline.plans.tables import PairTables, pair_tables
@@ -510,25 +508,3 @@ def test_a_function_that_the_runtime_lacks_is_refused_with_a_suggestion() -> Non
             (problem,) = caught.value.problems
             assert problem.code == "bad-rule" and "'one_blok'" in problem.message
             assert "mine.json#/rules/1" in str(problem) and "did you mean one_block" in problem.hint
-
-
-# Rows as Python.
-
-NAMES = dict(vars(plans))
-
-
-def test_a_row_leaves_out_what_is_usual() -> None:
-    assert row(Drop("Gone.")) == 'Drop("Gone.")'
-    assert row(Members("A", add={"x": [1, None]})) == 'Members("A", add={"x": [1, None]})'
-
-
-def test_layout_fits_lines_and_keeps_value() -> None:
-    for length in (0, 60, 75, 95, 400):
-        with tables.case(length):
-            made = {
-                "A": Members("A", drop={"b": Drop("on and on, " * (length // 11) + "multi-end")})
-            }
-            written = lay_out(made, "made = ")
-            assert max(map(len, written.splitlines())) <= 100
-            assert eval(written.removeprefix("made = "), NAMES) == made
-            assert black.format_str(written, mode=black.Mode(line_length=100)) == written + "\n"

@@ -15,7 +15,7 @@ from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.instep.update import adoption
 from mcp_protogen.instep.update.adoption import Origin, add
-from mcp_protogen.instep.update.candidates import Candidate, CandidateState, RevisionFilter, look
+from mcp_protogen.instep.update.candidates import CandidateState
 from mcp_protogen.instep.update.updating import accept, choose_candidate
 from mcp_protogen.pipeline.inputs import pins as pins_module
 from mcp_protogen.pipeline.inputs.pins import (
@@ -27,7 +27,6 @@ from mcp_protogen.pipeline.inputs.pins import (
     read_snapshot,
     snapshot_file,
 )
-from mcp_protogen.pipeline.sources.opening import open_source
 from support.running import Run
 from support.update.specifications import (
     NEWEST,
@@ -42,19 +41,13 @@ from support.update.specifications import (
 NEXT = "2031-01-01"
 
 
-def find_candidates(spec: Spec, *names: str) -> tuple[Candidate, ...]:
-    source = open_source(str(spec.folder), None, None)
-    return look(source, load_pins(spec.schema), RevisionFilter(names)).candidates
-
-
-def find_one(spec: Spec, name: str) -> Candidate:
-    (candidate,) = find_candidates(spec, name)
-    return candidate
+def contents(spec: Spec) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in spec.schema.rglob("*") if path.is_file()}
 
 
 def refused_to_accept(spec: Spec, digest: str, *names: str) -> tuple[str, str]:
     with pytest.raises(ProblemError) as caught:
-        choose_candidate(find_candidates(spec, *names), digest)
+        choose_candidate(spec.look(*names).candidates, digest)
     (problem,) = caught.value.problems
     return problem.code, f"{problem.message}; {problem.hint}"
 
@@ -62,7 +55,7 @@ def refused_to_accept(spec: Spec, digest: str, *names: str) -> tuple[str, str]:
 def test_the_beginning_of_a_digest_is_enough(spec: Spec) -> None:
     spec.edit(OLDER, reword)
     digest = spec.digest(OLDER)
-    everything = find_candidates(spec)
+    everything = spec.look().candidates
     for given in (digest, digest[:12], digest[:12].upper()):
         assert choose_candidate(everything, given).revision == OLDER
 
@@ -80,15 +73,14 @@ def test_a_digest_of_nothing_there_is_answered_with_what_there_is(spec: Spec) ->
 
 
 def test_to_accept_what_is_pinned_already_changes_nothing(spec: Spec) -> None:
-    before = {path: path.read_bytes() for path in spec.schema.rglob("*") if path.is_file()}
-    accept(choose_candidate(find_candidates(spec), spec.digest(OLDER)), "", spec.schema)
-    after = {path: path.read_bytes() for path in spec.schema.rglob("*") if path.is_file()}
-    assert after == before
+    before = contents(spec)
+    accept(choose_candidate(spec.look().candidates, spec.digest(OLDER)), "", spec.schema)
+    assert contents(spec) == before
 
 
 def test_new_revision_is_preferred_over_pinned_one(spec: Spec) -> None:
     spec.write(NEXT, spec.path(NEWEST).read_bytes())
-    assert choose_candidate(find_candidates(spec), spec.digest(NEXT)).revision == NEXT
+    assert choose_candidate(spec.look().candidates, spec.digest(NEXT)).revision == NEXT
 
 
 def test_two_revisions_of_the_same_bytes_have_to_be_told_apart(spec: Spec) -> None:
@@ -97,14 +89,14 @@ def test_two_revisions_of_the_same_bytes_have_to_be_told_apart(spec: Spec) -> No
     code, text = refused_to_accept(spec, spec.digest(NEXT))
     assert code == "unknown-candidate"
     assert f"{NEXT}, draft" in text
-    assert choose_candidate(find_candidates(spec, NEXT), spec.digest(NEXT)).revision == NEXT
+    assert choose_candidate(spec.look(NEXT).candidates, spec.digest(NEXT)).revision == NEXT
 
 
 def test_accepting_moves_a_pin_and_remembers_where_it_was(spec: Spec) -> None:
     before = load_pins(spec.schema)[OLDER]
     spec.edit(OLDER, with_an_owner)
     commit = commit_folder(spec.folder)
-    accept(find_one(spec, OLDER), "Tools are owned.", spec.schema)
+    accept(spec.candidate(OLDER), "Tools are owned.", spec.schema)
     pin = load_pins(spec.schema)[OLDER]
     assert (pin.published.sha256, pin.published.spec_commit) == (spec.digest(OLDER), commit)
     assert (pin.published.date, pin.published.note) == ("2031-05-06", "Tools are owned.")
@@ -119,7 +111,7 @@ def test_going_back_to_an_earlier_publication_keeps_what_is_known_of_it(spec: Sp
     later = spec.edit(OLDER, with_an_owner)
     add(OLDER, later, Origin(date="2031-05-06"), OLDER, spec.schema)
     spec.write(OLDER, published)
-    accept(find_one(spec, OLDER), "", spec.schema)
+    accept(spec.candidate(OLDER), "", spec.schema)
     pin = load_pins(spec.schema)[OLDER]
     assert (pin.published.sha256, pin.published.date) == (earlier.published.sha256, "2030-01-02")
     assert [version.date for version in pin.history][-1] == "2031-05-06"
@@ -127,11 +119,11 @@ def test_going_back_to_an_earlier_publication_keeps_what_is_known_of_it(spec: Sp
 
 def test_accepting_a_new_revision_pins_it(spec: Spec) -> None:
     spec.edit(NEWEST, with_things, to=NEXT)
-    accept(find_one(spec, NEXT), "", spec.schema)
+    accept(spec.candidate(NEXT), "", spec.schema)
     pin = load_pins(spec.schema)[NEXT]
     assert (pin.spec_path, pin.history) == (f"schema/{NEXT}/schema.json", ())
     assert snapshot_file(NEXT, spec.schema).is_file()
-    assert find_one(spec, NEXT).state is CandidateState.SAME
+    assert spec.candidate(NEXT).state is CandidateState.SAME
 
 
 def test_a_full_disk_leaves_pins_and_snapshots_as_they_were(
@@ -140,14 +132,13 @@ def test_a_full_disk_leaves_pins_and_snapshots_as_they_were(
     def full(path: Path, content: bytes, **_: object) -> None:
         raise OSError(28, "No space left on device", str(path))
 
-    before = {path: path.read_bytes() for path in spec.schema.rglob("*") if path.is_file()}
+    before = contents(spec)
     spec.edit(OLDER, with_an_owner)
-    candidate = find_one(spec, OLDER)
+    candidate = spec.candidate(OLDER)
     monkeypatch.setattr(file_set, "write_new", full)
     with pytest.raises(ProblemError, match="cannot-write"):
         accept(candidate, "", spec.schema)
-    after = {path: path.read_bytes() for path in spec.schema.rglob("*") if path.is_file()}
-    assert after == before
+    assert contents(spec) == before
 
 
 KILLED_ONCE_THE_SNAPSHOT_IS_REPLACED = """
@@ -187,7 +178,7 @@ def test_a_reader_that_a_move_overtakes_sees_the_new_snapshot(
     spec: Spec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spec.edit(OLDER, with_an_owner)
-    candidate = find_one(spec, OLDER)
+    candidate = spec.candidate(OLDER)
     moved: list[Pin] = []
 
     def overtaken(folder: Path | None = None, kind: Pinnable = REVISION) -> Pins:
@@ -206,7 +197,7 @@ def test_two_runs_that_accept_at_once_do_not_lose_a_pin(
 ) -> None:
     for revision in (OLDER, NEWEST):
         spec.edit(revision, with_an_owner)
-    candidates = {revision: find_one(spec, revision) for revision in (OLDER, NEWEST)}
+    candidates = {revision: spec.candidate(revision) for revision in (OLDER, NEWEST)}
     save, held = pins_module.save, folder_lock.exclusive_lock
     waits_or_is_done = threading.Event()
 

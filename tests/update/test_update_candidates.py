@@ -6,8 +6,6 @@ import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.instep.update.adoption import Origin, add
 from mcp_protogen.instep.update.candidates import (
-    Candidate,
-    Candidates,
     CandidateState,
     RevisionFilter,
     look,
@@ -28,25 +26,15 @@ from support.update.specifications import (
 NEXT = "2031-01-01"
 
 
-def find_candidates(spec: Spec, *names: str, ignored: tuple[str, ...] = ()) -> Candidates:
-    source = open_source(str(spec.folder), None, None)
-    return look(source, load_pins(spec.schema), RevisionFilter(names, ignored))
-
-
-def find_one(spec: Spec, name: str) -> Candidate:
-    (candidate,) = find_candidates(spec, name).candidates
-    return candidate
-
-
 def refusal(spec: Spec, *names: str) -> tuple[str, str]:
     with pytest.raises(ProblemError) as caught:
-        find_candidates(spec, *names)
+        spec.look(*names)
     (problem,) = caught.value.problems
     return problem.code, f"{problem.message}; {problem.hint}"
 
 
 def test_where_nothing_has_moved_nothing_is_news(spec: Spec) -> None:
-    everything = find_candidates(spec)
+    everything = spec.look()
     assert [candidate.revision for candidate in everything.candidates] == list(
         load_pins(spec.schema)
     )
@@ -56,7 +44,7 @@ def test_where_nothing_has_moved_nothing_is_news(spec: Spec) -> None:
 
 def test_other_bytes_are_a_move(spec: Spec) -> None:
     spec.edit(OLDER, reword)
-    candidate = find_one(spec, OLDER)
+    candidate = spec.candidate(OLDER)
     assert (candidate.state, candidate.sha256) == (CandidateState.MOVED, spec.digest(OLDER))
     assert (candidate.known, candidate.twin) == (None, "")
 
@@ -66,7 +54,7 @@ def test_an_earlier_publication_is_recognised_by_its_digest(spec: Spec) -> None:
     later = spec.edit(OLDER, reword)
     add(OLDER, later, Origin(date="2031-05-06"), OLDER, spec.schema)
     spec.write(OLDER, earlier)
-    candidate = find_one(spec, OLDER)
+    candidate = spec.candidate(OLDER)
     assert candidate.state is CandidateState.BEHIND
     assert candidate.state.is_news
     assert candidate.known is not None
@@ -76,7 +64,7 @@ def test_an_earlier_publication_is_recognised_by_its_digest(spec: Spec) -> None:
 def test_a_revision_without_a_pin_is_new(spec: Spec) -> None:
     spec.edit(NEWEST, with_things, to=NEXT)
     spec.edit(NEWEST, with_an_owner, to="draft")
-    news = [candidate for candidate in find_candidates(spec).candidates if candidate.state.is_news]
+    news = [candidate for candidate in spec.look().candidates if candidate.state.is_news]
     assert [(candidate.revision, candidate.state) for candidate in news] == [
         (NEXT, CandidateState.NEW),
         ("draft", CandidateState.NEW),
@@ -85,7 +73,7 @@ def test_a_revision_without_a_pin_is_new(spec: Spec) -> None:
 
 def test_a_draft_that_is_a_copy_of_a_release_is_no_news(spec: Spec) -> None:
     spec.write("draft", spec.path(NEWEST).read_bytes())
-    candidate = find_one(spec, "draft")
+    candidate = spec.candidate("draft")
     assert (candidate.state, candidate.twin) == (CandidateState.COPY, NEWEST)
     assert not candidate.state.is_news
 
@@ -93,7 +81,7 @@ def test_a_draft_that_is_a_copy_of_a_release_is_no_news(spec: Spec) -> None:
 def test_a_release_of_a_draft_that_is_pinned_is_news(spec: Spec) -> None:
     add("draft", spec.edit(NEWEST, with_things, to="draft"), Origin(), "draft", spec.schema)
     spec.write(NEXT, spec.path("draft").read_bytes())
-    candidate = find_one(spec, NEXT)
+    candidate = spec.candidate(NEXT)
     assert (candidate.state, candidate.twin) == (CandidateState.NEW, "draft")
 
 
@@ -101,9 +89,9 @@ def test_a_pin_knows_where_its_file_is(spec: Spec) -> None:
     content = spec.edit(NEWEST, with_things, to="draft")
     origin = Origin(spec_path="schema/draft/schema.json")
     add("next", content, origin, "next", spec.schema)
-    names = [candidate.revision for candidate in find_candidates(spec).candidates]
+    names = [candidate.revision for candidate in spec.look().candidates]
     assert names == [*load_pins(spec.schema)]
-    assert find_one(spec, "next").state is CandidateState.SAME
+    assert spec.candidate("next").state is CandidateState.SAME
     assert refusal(spec, "draft") == (
         "unknown-revision",
         "schema/draft/schema.json is the file that next is pinned to; name next",
@@ -112,16 +100,13 @@ def test_a_pin_knows_where_its_file_is(spec: Spec) -> None:
 
 def test_ignored_revisions_are_not_opened(spec: Spec) -> None:
     spec.write("draft", b"no schema at all")
-    names = [
-        candidate.revision
-        for candidate in find_candidates(spec, ignored=("draft", OLDER)).candidates
-    ]
+    names = [candidate.revision for candidate in spec.look(ignored=("draft", OLDER)).candidates]
     assert names == [name for name in load_pins(spec.schema) if name != OLDER]
 
 
 def test_a_pinned_file_that_is_gone_is_a_warning_or_an_error_when_named(spec: Spec) -> None:
     spec.path(OLDER).unlink()
-    (notice,) = find_candidates(spec).notices
+    (notice,) = spec.look().notices
     assert str(notice).startswith("warning[not-published]")
     assert OLDER in notice.message
     assert refusal(spec, OLDER)[0] == "not-published"

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.instep.update.candidates import Candidate, RevisionFilter, look
 from mcp_protogen.instep.update.dependents import InputKind, dependents, packages_below, packages_in
 from mcp_protogen.instep.update.findings import Finding
 from mcp_protogen.instep.update.undecided import OpenDecisions, SchemaFolder, find_open_decisions
@@ -16,7 +15,6 @@ from mcp_protogen.pipeline.inputs.patches import load_patches
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.inputs.snapshot import snapshot_of
 from mcp_protogen.pipeline.output.lock import LOCK_NAME
-from mcp_protogen.pipeline.sources.opening import open_source
 from support.revisions import REVISIONS
 from support.update.specifications import NEWEST, OLDER, Spec, reword, with_an_owner, with_things
 
@@ -24,13 +22,6 @@ GOLDEN = Path(__file__).resolve().parents[2] / "generated" / "mcp_revisions"
 NEXT = "2031-01-01"
 PLACE = "schema/x/patches.json"
 Json = dict[str, Any]
-
-
-def candidate(spec: Spec, name: str) -> Candidate:
-    pins = load_pins(spec.schema)
-    source = open_source(str(spec.folder), None, None)
-    (found,) = look(source, pins, RevisionFilter((name,))).candidates
-    return found
 
 
 def open_about(spec: Spec, name: str) -> OpenDecisions:
@@ -139,7 +130,7 @@ def change_lock(package: Path, **members: str) -> None:
 
 
 def finding(spec: Spec, name: str, pointers: tuple[str, ...] = ("/$defs",)) -> Finding:
-    return Finding(candidate(spec, name), name, pointers, None, (), OpenDecisions())
+    return Finding(spec.candidate(name), name, pointers, None, (), OpenDecisions())
 
 
 def test_input_kind_of_package_is_named(spec: Spec, package: Path) -> None:

@@ -9,7 +9,6 @@ import pytest
 from markdown_it import MarkdownIt
 from mcp_protogen.base.printable import page as shown
 from mcp_protogen.base.problems import Level, Problem
-from mcp_protogen.instep.update.candidates import RevisionFilter, look
 from mcp_protogen.instep.update.dependents import Dependent, InputKind
 from mcp_protogen.instep.update.findings import Finding
 from mcp_protogen.instep.update.pages import UpdateFormat, render
@@ -37,8 +36,7 @@ PEOPLE = (UpdateFormat.TEXT, UpdateFormat.MARKDOWN, UpdateFormat.GITHUB)
 def outcome(spec: Spec, **asked: Any) -> UpdateResult:
     """Return the result of a first look."""
     source = open_source(str(spec.folder), None, None)
-    pins = load_pins(spec.schema)
-    found = look(source, pins, RevisionFilter())
+    found = spec.look()
     news = tuple(
         News(
             Finding(

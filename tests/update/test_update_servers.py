@@ -16,7 +16,7 @@ from mcp_protogen.pipeline.sources.opening import open_source
 from mcp_protogen.pipeline.sources.site_source import SiteSource
 from mcp_protogen.pipeline.sources.source import SchemaSource
 from support import tables
-from support.update.specifications import OLDER, Site, Spec, pages_of, proxy, serving
+from support.update.specifications import OLDER, Site, Spec, pages_of, serving
 
 PATH = f"schema/{OLDER}/schema.json"
 ROW = '<li><a href="{}">{}</a></li>'
@@ -253,14 +253,15 @@ def test_a_server_that_is_down_is_not_made_up_for_by_the_cache(
 def test_a_proxy_is_gone_through(spec: Spec, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("no_proxy", "NO_PROXY", "HTTP_PROXY", "HTTPS_PROXY"):
         monkeypatch.delenv(name, raising=False)
-    with proxy() as (url, asked):
-        monkeypatch.setenv("http_proxy", url)
-        monkeypatch.setenv("https_proxy", url)
-        elsewhere = site.url.replace("127.0.0.1", "spec.example.com")
+    elsewhere = site.url.replace("127.0.0.1", "spec.example.com")
+    with serving(pages_of(spec, f"{elsewhere}/mirror")) as proxy:
+        monkeypatch.setenv("http_proxy", proxy.url)
+        monkeypatch.setenv("https_proxy", proxy.url)
         source = open_source(f"{elsewhere}/mirror", None, None)
         assert content(source) == spec.path(OLDER).read_bytes()
         with pytest.raises(ProblemError, match="no tunnels here"):
             open_source("https://github.com/some/spec", None, None).read(PATH)
         monkeypatch.setenv("no_proxy", "127.0.0.1")
         content(open_mirror(site))
+    asked = [path for path, _ in proxy.asked]
     assert asked == [f"{elsewhere}/mirror/{PATH}", "raw.githubusercontent.com:443"]

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shlex
 import signal
 import subprocess
@@ -38,21 +37,22 @@ def test_vectors_of_several_revisions_go_to_stdout_as_lines(mcp_gen: Run) -> Non
 
 def test_vectors_and_findings_can_be_written_to_a_file(mcp_gen: Run) -> None:
     crashing = shlex.join([*ODD, "exit", "Tool/invalid/null"])
-    for code, options in ((0, ("--revision", NEWEST)), (1, ("--run-command", crashing))):
+    tried = ("--run-command", crashing, "--format", "json")
+    for code, options in ((0, ("--revision", NEWEST)), (1, tried)):
         asked = ("vectors", *options, "--type", "Tool")
         said = mcp_gen(*asked).out
         ran = mcp_gen(*asked, "-o", "file")
-        assert (ran.code, ran.out) == (code, "")
+        assert (ran.code, ran.out, ran.err) == (code, "", "")
         assert Path("file").read_text() == said != ""
+    (change,) = json.loads(Path("file").read_text())["changes"]
+    assert (change["code"], change["item"], change["worst"]) == ("crashes", "Tool", "breaking")
 
 
-def test_the_same_bytes_come_of_every_run() -> None:
-    argv = [sys.executable, "-m", "mcp_protogen", "vectors", "--revision", NEWEST]
-    runs = [
-        subprocess.run(argv, env={"PYTHONHASHSEED": seed}, capture_output=True, check=True).stdout
-        for seed in ("1", "2")
-    ]
-    assert runs[0] == runs[1]
+def test_the_same_bytes_come_of_every_run(mcp_gen: Run) -> None:
+    asked = ("vectors", "--revision", NEWEST)
+    argv = [sys.executable, "-m", "mcp_protogen", *asked]
+    ran = subprocess.run(argv, env={"PYTHONHASHSEED": "1"}, capture_output=True, check=True)
+    assert ran.stdout.decode() == mcp_gen(*asked).out
 
 
 def test_vectors_of_a_draft_are_made_from_its_schema(mcp_gen: Run) -> None:
@@ -101,21 +101,6 @@ def test_a_program_is_ended_with_an_interrupted_run(
     assert not is_running(pid)
 
 
-def test_a_daemon_that_keeps_the_pipes_open_disturbs_nobody() -> None:
-    responder = shlex.join([*ODD, "leave-daemon", "hello"])
-    argv = [sys.executable, "-m", "mcp_protogen", "vectors", "--type", "Role"]
-    ran = subprocess.run(
-        [*argv, "--run-command", responder], capture_output=True, text=True, check=False
-    )
-    (daemon,) = set(re.findall(r"child (\d+)", ran.stderr))
-    assert is_running(int(daemon))
-    os.kill(int(daemon), signal.SIGKILL)
-    assert ran.stderr.splitlines() == [
-        f"error[nothing-known]: child {daemon}: it has no types or methods of {NEWEST}",
-        "  hint: is this the revision that it speaks?",
-    ]
-
-
 def test_a_program_that_agrees_ends_with_0(mcp_gen: Run) -> None:
     ran = mcp_gen("vectors", "--run-command", GOLDEN, "--type", "Tool", "--type", "Annotations")
     assert ran.code == 0, ran.err
@@ -140,21 +125,6 @@ def test_a_python_package_is_tried_through_its_own_types(
     assert ran.code == 0, ran.out + ran.err
     assert "mcp_revisions.v2025_11_25: " in ran.out
     assert "unknown" not in ran.out
-
-
-def test_a_module_that_is_not_there_is_one_problem(mcp_gen: Run) -> None:
-    ran = mcp_gen("vectors", "--run", "no_such_module_anywhere")
-    assert (ran.code, ran.out, ran.err.count("error[")) == (2, "", 1)
-    assert "no_such_module_anywhere" in ran.err
-
-
-def test_a_program_that_goes_wrong_ends_with_2(mcp_gen: Run) -> None:
-    responder = shlex.join([*ODD, "exit", "hello"])
-    ran = mcp_gen("vectors", "--run-command", responder)
-    assert ran.code == 2
-    assert ran.out == ""
-    assert "error[responder-ended]" in ran.err
-    assert "ValueError: out of luck" in ran.err
 
 
 @pytest.mark.parametrize(
@@ -182,14 +152,6 @@ def test_problems_of_a_trial_have_the_requested_format(
     ran = mcp_gen("vectors", *arguments, "--format", "html")
     assert (ran.code, ran.out) == (2, "")
     assert f"error[{code}]" in ran.err
-
-
-def test_a_program_that_crashes_over_a_value_is_a_finding(mcp_gen: Run) -> None:
-    responder = shlex.join([*ODD, "exit", "Tool/invalid/null"])
-    ran = mcp_gen("vectors", "--run-command", responder, "--type", "Tool", "--format", "json")
-    assert (ran.code, ran.err) == (1, "")
-    (change,) = json.loads(ran.out)["changes"]
-    assert (change["code"], change["item"], change["worst"]) == ("crashes", "Tool", "breaking")
 
 
 @pytest.mark.parametrize(

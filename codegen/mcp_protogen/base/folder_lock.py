@@ -64,9 +64,11 @@ def _acquire(folder: Path, deadline: float) -> int:
 
 
 def _release(folder: Path, handle: int) -> None:
-    if os.name != "nt":
-        (folder / "lock").unlink(missing_ok=True)
-    os.close(handle)
+    try:
+        if os.name != "nt":
+            (folder / "lock").unlink(missing_ok=True)
+    finally:
+        os.close(handle)
     with suppress(OSError):  # another run holds it now, or left files in it
         if os.name == "nt":  # where an open file cannot be removed
             (folder / "lock").unlink(missing_ok=True)

@@ -47,12 +47,10 @@ class Browser:
         self._name = name
         self._agrees = agrees
 
-    def open(self, url: str, until: str | None = None) -> Page:
-        """Open a page and follow its links; stop at a URL that begins with `until`."""
+    def open(self, url: str) -> Page:
+        """Open a page and follow its links."""
         form: dict[str, str] | None = None
         for _ in range(_MOST):
-            if until is not None and url.startswith(until):
-                return Page(url)
             page, location = self._fetch(url, form)
             if location is not None:
                 url, form = urljoin(url, location), None

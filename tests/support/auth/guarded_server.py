@@ -5,16 +5,10 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from support.auth.authorization_server import AuthorizationServer
-from support.auth.hosting import Hosted, send_response
-from support.auth.messages import Request
+from support.auth.hosting import Hosted, request_of, send_response
 from support.auth.resource import Resource
-from support.http.serving import app_of, run_app
+from support.http.serving import app_of, echo, run_own_app
 from support.sessions.talking import tools
-
-
-async def echo(session: Any, params: Any) -> str:
-    """Return the tool's own name."""
-    return str(params.name)
 
 
 class GuardedServer(Hosted):
@@ -32,9 +26,7 @@ class GuardedServer(Hosted):
         if scope["path"] != "/mcp":
             await super().__call__(scope, receive, send)
             return
-        fields = {name.decode(): value.decode("latin-1") for name, value in scope["headers"]}
-        request = Request(method=scope["method"], url=self.url, headers=fields)
-        response = self.resource.answer(request)
+        response = self.resource.answer(request_of(scope, self.origin))
         if response.status == 200:
             await self.app(scope, receive, send)
         else:
@@ -57,14 +49,11 @@ async def serve_guarded(
     setup: Mapping[str, Any] | None = None,
     resource: Mapping[str, Any] | None = None,
 ) -> AsyncGenerator[GuardedServer, None]:
-    """Serve the tool `echo`; `setup` and `resource` are fields of `Setup` and `ResourceSetup`."""
+    """Serve the tool `echo`; `setup` is for the authorization server."""
     app = app_of(tools(revision, echo))
     guard = GuardedServer(app)
-    async with run_app(guard, lifespan="off") as port:
+    async with run_own_app(app, guard, lifespan="off") as port:
         guard.origin = f"http://127.0.0.1:{port}"
         server = AuthorizationServer(issuer=f"{guard.origin}/login", **(setup or {}))
         guard.parts += [server, Resource([server], url=guard.url, **(resource or {}))]
-        try:
-            yield guard
-        finally:
-            await app.close()
+        yield guard

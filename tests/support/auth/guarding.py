@@ -31,6 +31,10 @@ def authentication(**chosen: Any) -> pkg.Authentication:
     return pkg.Authentication(**given)
 
 
+ADA, BEN, GUARD = bearing(WRITING), bearing(OTHER), authentication()
+"""Two principals, for tests of their separation, and who knows them."""
+
+
 def read_challenges(response: Any) -> list[str]:
     found: list[str] = response.headers.get_list("www-authenticate")
     return found

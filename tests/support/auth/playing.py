@@ -108,10 +108,13 @@ def json_sent(step: Step) -> Any:
 
 
 def form_sent(step: Step) -> dict[str, str]:
-    """Return the form in the body of a request; a member must not repeat (RFC 6749, 3.2)."""
     assert isinstance(step, Fetch)
     assert step.body is not None
-    pairs = parse_qsl(step.body.decode("ascii"), keep_blank_values=True, strict_parsing=True)
-    form = dict(pairs)
-    assert len(form) == len(pairs), pairs
-    return form
+    return parameters_in(step.body.decode("ascii"))
+
+
+def parameters_in(text: str) -> dict[str, str]:
+    """Return the parameters of a query or form; none may repeat (RFC 6749, section 3.2)."""
+    pairs = parse_qsl(text, keep_blank_values=True, strict_parsing=True)
+    assert len(dict(pairs)) == len(pairs), pairs
+    return dict(pairs)

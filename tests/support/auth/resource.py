@@ -5,18 +5,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from joserfc.jwk import KeySet
+from mcp_protogen.runtime.features.auth.steps import Fetched
 from support.auth.authorization_server import AuthorizationServer
-from support.auth.jwts import claims_of, verify_token
-from support.auth.messages import (
-    NOT_FOUND,
-    Fault,
-    Request,
-    Response,
-    json_response,
-    origin_of,
-    replace_members,
-)
+from support.auth.messages import Fault, Request, origin_of, replace_members
+from support.auth.playing import NOT_FOUND, document
 from support.auth.proofs import ProofChecks
 
 Where: TypeAlias = Literal["header", "path", "root"]
@@ -45,10 +37,9 @@ class Resource:
     def __init__(
         self,
         servers: Iterable[AuthorizationServer],
-        setup: ResourceSetup | None = None,
         **chosen: Any,
     ) -> None:
-        self.setup = replace(setup or ResourceSetup(), **chosen)
+        self.setup = ResourceSetup(**chosen)
         self.servers = list(servers)
         self.proofs = ProofChecks()
         self.requests: list[Request] = []
@@ -100,11 +91,11 @@ class Resource:
         """Return whether a request never gets an answer."""
         return False
 
-    def answer(self, request: Request) -> Response:
+    def answer(self, request: Request) -> Fetched:
         self.requests.append(request)
         url = request.url.partition("?")[0]
         if any(url == self.metadata_urls[place] for place in self.setup.where):
-            return json_response(self.document())
+            return document(self.document())
         if url != self.url:
             return NOT_FOUND
         try:
@@ -112,19 +103,19 @@ class Resource:
         except Fault as fault:
             params = {"error": fault.error} if fault.error else {}
             headers = {"www-authenticate": self.challenge(**params), **fault.headers}
-            return Response(status=401, headers=headers)
+            return Fetched(status=401, headers=headers)
         if not self.needed <= scopes:
             challenge = self.challenge(error="insufficient_scope")
-            return Response(status=403, headers={"www-authenticate": challenge})
+            return Fetched(status=403, headers={"www-authenticate": challenge})
         self.accepted.append(request)
-        return json_response({})
+        return document({})
 
     def _scopes_of(self, request: Request) -> frozenset[str]:
         """Return the scopes of the request's token; raise `Fault`."""
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if not token:
             raise Fault("", "no token")
-        claims = self.check_token(token)
+        claims = self._claims_of(token)
         bound = claims.get("cnf", {}).get("jkt")
         if scheme != ("DPoP" if bound else "Bearer"):
             raise Fault("invalid_token", "the scheme is not that of the token")
@@ -132,15 +123,10 @@ class Resource:
             raise Fault("invalid_token", "the key is not that of the token")
         return frozenset(claims.get("scope", "").split())
 
-    def check_token(self, token: str) -> dict[str, Any]:
+    def _claims_of(self, token: str) -> Mapping[str, Any]:
         """Return the claims of a token for this resource; raise `Fault`."""
-        try:
-            issuer = claims_of(token).get("iss")
-            server = next(server for server in self.servers if server.issuer == issuer)
-            claims = verify_token(token, KeySet([*server.keys]))
-        except (Fault, ValueError, StopIteration) as error:
-            raise Fault("invalid_token", "the issuer is not trusted") from error
-        is_valid = claims.get("exp", 0) > server.now() and token not in server.tokens.revoked
-        if claims.get("aud") != self.document().get("resource", self.url) or not is_valid:
-            raise Fault("invalid_token", "for another audience, or expired")
-        return claims
+        for server in self.servers:
+            claims = server.tokens.get(token, {})
+            if claims.get("aud") == self.document()["resource"] and claims["exp"] > server.now():
+                return claims
+        raise Fault("invalid_token", "of another server, for another audience, or expired")

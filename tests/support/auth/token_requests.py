@@ -2,7 +2,7 @@
 
 from base64 import b64decode
 from typing import Any, Final
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 from mcp_protogen.runtime.features.auth.client.token_endpoint import TokenRequest
 from mcp_protogen.runtime.features.auth.client.values import ClientInformation, ServerMetadata
@@ -14,7 +14,7 @@ from mcp_protogen.runtime.features.auth.steps import (
     Step,
 )
 
-from .playing import document
+from .playing import document, parameters_in
 
 ISSUER: Final = "https://auth.example"
 TOKEN_ENDPOINT: Final = f"{ISSUER}/token"
@@ -63,10 +63,7 @@ def redirect_back(step: Step, **params: str) -> AuthorizationResponse:
 
 
 def query_of(url: str) -> dict[str, str]:
-    """Return the parameters of a URL; none may repeat."""
-    pairs = parse_qsl(urlsplit(url).query, keep_blank_values=True, strict_parsing=True)
-    assert len(dict(pairs)) == len(pairs)
-    return dict(pairs)
+    return parameters_in(urlsplit(url).query)
 
 
 def basic_of(step: Step) -> str | None:

@@ -5,10 +5,9 @@ from typing import Any, Final
 from mcp_protogen.runtime.features.auth.client.flow import authorize, refresh
 from mcp_protogen.runtime.features.auth.client.settings import OAuthSettings
 from mcp_protogen.runtime.features.auth.client.values import Authorization, Refusal
-from mcp_protogen.runtime.features.auth.steps import Step
+from mcp_protogen.runtime.features.auth.steps import Fetched, Step
 
 from .authorization_server import AuthorizationServer
-from .messages import Response
 from .playing import play
 from .resource import Resource
 from .token_requests import REDIRECT_URI
@@ -42,7 +41,7 @@ class Visit:
         self.known = play(refresh(self.settings, self.known), self.world, self.asked)
         return self.known
 
-    def call(self) -> Response:
+    def call(self) -> Fetched:
         """Post to the resource with the present tokens."""
         return self.world.call(self.resource, self._headers())
 

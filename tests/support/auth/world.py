@@ -21,7 +21,7 @@ from mcp_protogen.runtime.features.auth.steps import (
     Step,
 )
 from support.auth.authorization_server import AuthorizationServer
-from support.auth.messages import Request, Response, origin_of
+from support.auth.messages import Request, origin_of
 from support.auth.playing import Given
 from support.auth.resource import Resource
 
@@ -43,7 +43,7 @@ class World:
             return Assertion(value=value)
         return self._fetch(step)
 
-    def call(self, resource: Resource, headers: Mapping[str, str] | None = None) -> Response:
+    def call(self, resource: Resource, headers: Mapping[str, str] | None = None) -> Fetched:
         """Post to a resource; return the response."""
         given = {name.lower(): value for name, value in (headers or {}).items()}
         return self.respond(Request(method="POST", url=resource.url, headers=given))
@@ -55,14 +55,14 @@ class World:
             status=response.status, www_authenticate=(response.headers["www-authenticate"],)
         )
 
-    def respond(self, request: Request) -> Response:
+    def respond(self, request: Request) -> Fetched:
         """Return the response of the server at the URL's origin; raise `Unreachable`.
 
         Several servers may share an origin, such as a 2025-03-26 server that issues its own tokens.
         """
         self.requests.append(request)
         found = [part for part in self.parts if origin_of(_url(part)) == origin_of(request.url)]
-        answer: Response | None = None
+        answer: Fetched | None = None
         for part in found:
             if part.stalls(request):
                 break
@@ -79,10 +79,9 @@ class World:
             method=fetch.method, url=fetch.url, headers=headers, body=fetch.body or b""
         )
         try:
-            response = self.respond(request)
+            return self.respond(request)
         except Unreachable as error:
             return error
-        return Fetched(status=response.status, headers=response.headers, body=response.body)
 
     def _open_page(self, page: AuthorizationRequest) -> Given:
         response = self.respond(Request(url=page.url))

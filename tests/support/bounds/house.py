@@ -1,6 +1,7 @@
 """The modules of the generator and the runtime as trees, their imports, and the map of them."""
 
 import ast
+import gc
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -16,7 +17,11 @@ MODULES: Final = sorted((ROOT / "codegen").rglob("*.py"))
 
 @cache
 def trees() -> dict[Path, ast.Module]:
-    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
+    gc.disable()  # it would look through all trees for each new one
+    try:
+        return {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
+    finally:
+        gc.enable()
 
 
 @cache

@@ -3,7 +3,6 @@
 import ast
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
@@ -19,8 +18,10 @@ from mcp_protogen.pipeline.emit.layout import fixed_files
 from mcp_protogen.pipeline.generate import generate
 from mcp_protogen.pipeline.parts import DEFAULT, PARTS, PartSelection
 from support.bounds.house import CODE, OURS, RUNTIME, imports_of, module_label, modules_in, trees
-from support.bounds.prose import FINDERS
+from support.bounds.prose import NAMES, find_places
 from support.folders import ROOT, environment
+from support.generating import write_files
+from support.programs import run_program
 from support.revisions import OLD
 
 TERMS: Final = ("LICENSE", "NOTICE")
@@ -45,14 +46,11 @@ def runtime_size(parts: Iterable[str], *, several: bool = False) -> Measured:
 def _greeter_figures() -> dict[str, int]:
     """Measure a package with default options, in its own process."""
     with TemporaryDirectory(prefix="bounds-") as folder:
-        for file in generate(GenerationOptions((OLD,))).files:
-            path = Path(folder, "pkg", file.path)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(file.content)
+        write_files(generate(GenerationOptions((OLD,))).files, Path(folder, "pkg"))
         seen = environment()
         seen["PYTHONPATH"] = os.pathsep.join((folder, str(ROOT), seen["PYTHONPATH"]))
         command = [sys.executable, "-m", "support.bounds.greeter", OLD]
-        printed = subprocess.run(command, env=seen, capture_output=True, check=True).stdout
+        printed = run_program(*command, env=seen)
     figures: dict[str, int] = json.loads(printed)
     return figures
 
@@ -122,9 +120,8 @@ def count_names_twice() -> Measured:
 
 def count_places(name: str) -> Measured:
     """Return how many places there are of a kind of name or phrase, and some of them."""
-    places = [*FINDERS[name]()]
-    shown = (f"{place.path.relative_to(ROOT)}:{place.line}" for place in places[:20])
-    return Measured(len(places), ", ".join(shown))
+    places = find_places()[name]
+    return Measured(len(places), ", ".join(places[:20]))
 
 
 _GREETER: Final = ("greeter-modules", "greeter-lines", "walk-calls", "walk-modules", "walk-returns")
@@ -141,5 +138,5 @@ MEASURES: Final[Mapping[str, Callable[[], Measured]]] = {
     "longest-class": longest_class,
     "longest-function": longest_function,
     "class-names-twice": count_names_twice,
-    **{name: partial(count_places, name) for name in FINDERS},
+    **{name: partial(count_places, name) for name in NAMES},
 }

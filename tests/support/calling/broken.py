@@ -1,4 +1,7 @@
-"""A server over stdio whose messages break the schema in many places; a program."""
+"""A server over stdio whose messages break the schema in many places; a program.
+
+With the argument `bare` it breaks nothing, declares nothing, lists nothing, and repeats arguments.
+"""
 
 import json
 import sys
@@ -6,48 +9,67 @@ from typing import Any
 
 TEXT = {"type": "text", "text": "hi", "annotations": None}
 TOOL = {"name": "echo", "title": None, "inputSchema": {"type": "object"}, "annotations": None}
-PROMPT = {"name": "greet", "arguments": None}
+PROMPTS = [{"name": "greet", "arguments": None}, {"name": "show"}, {"title": "nameless"}]
 RESOURCE = {"uri": "memo://a", "name": "a", "size": None}
+MILK = {"uri": "memo://a", "text": "milk"}
+NOT_BASE64 = "%%%"
+IMAGE = {"type": "image", "data": NOT_BASE64, "mimeType": "image/png"}
 RESULTS: dict[str, Any] = {
     "tools/list": {"tools": [TOOL, {"name": "other", "inputSchema": 5}], "nextCursor": None},
     "tools/call": {"content": [TEXT], "structuredContent": None, "isError": None},
-    "prompts/list": {"prompts": [PROMPT, {"title": "nameless"}]},
+    "prompts/list": {"prompts": PROMPTS},
     "prompts/get": {"description": None, "messages": [{"role": "user", "content": TEXT}]},
     "resources/list": {"resources": [RESOURCE, {"uri": "memo://b"}]},
     "resources/templates/list": {"resourceTemplates": [None]},
-    "resources/read": {"contents": [{"uri": "memo://a", "mimeType": None, "text": "milk"}]},
+    "resources/read": {"contents": [{**MILK, "mimeType": None}]},
 }
+NAMED: dict[str, Any] = {
+    "memo://null": {"contents": [MILK, {"uri": "memo://null", "blob": None}]},
+    "memo://logo": {"contents": [{"uri": "memo://logo", "blob": NOT_BASE64}]},
+    "draw": {"content": [IMAGE]},
+    "show": {"messages": [{"role": "user", "content": IMAGE}]},
+}
+"""The results of requests with these names and URIs."""
 
-NULL = {"contents": [{"uri": "memo://a", "text": "milk"}, {"uri": "memo://null", "blob": None}]}
+
+def answer(method: str, params: Any) -> dict[str, Any]:
+    refusal = {"error": {"code": -32601, "message": "no"}}
+    is_bare = "bare" in sys.argv
+    if method == "initialize":
+        capabilities: dict[str, Any] = {
+            "tools": {},
+            "prompts": {},
+            "resources": {},
+            "logging": None,
+        }
+        version = min(params["protocolVersion"], "2025-11-25")
+        info = {"name": "broken", "version": "1" if is_bare else None}
+        result = {"protocolVersion": version, "serverInfo": info}
+        return {"result": {**result, "capabilities": {} if is_bare else capabilities}}
+    if is_bare:
+        text = json.dumps(params.get("arguments"))
+        called = {"result": {"content": [{"type": "text", "text": text}]}}
+        return called if method == "tools/call" else refusal
+    if (named := params.get("name", params.get("uri"))) in NAMED:
+        return {"result": NAMED[named]}
+    return {"result": RESULTS[method], "error": None} if method in RESULTS else refusal
 
 
-def opening(params: Any) -> Any:
-    capabilities: dict[str, Any] = {"tools": {}, "prompts": {}, "resources": {}, "logging": None}
-    version = min(params["protocolVersion"], "2025-11-25")
-    info = {"name": "broken", "version": None}
-    return {"protocolVersion": version, "capabilities": capabilities, "serverInfo": info}
+def write(message: dict[str, Any]) -> None:
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
 
 
 def main() -> None:
     for line in sys.stdin:
         message = json.loads(line)
-        method = message.get("method")
+        method, params = message.get("method"), message.get("params", {})
         if "id" not in message or method is None:
             continue
-        answer = {"result": opening(message["params"])} if method == "initialize" else None
-        if method in RESULTS:
-            answer = {"result": RESULTS[method], "error": None}
-        if message.get("params", {}).get("uri") == "memo://null":
-            answer = {"result": NULL}
-        token = message.get("params", {}).get("_meta", {}).get("progressToken")
+        token = params.get("_meta", {}).get("progressToken")
         for progress in range(1, 4) if method == "tools/call" and token is not None else ():
             told = {"progressToken": token, "progress": progress}
-            notice = {"jsonrpc": "2.0", "method": "notifications/progress", "params": told}
-            print(json.dumps(notice), flush=True)
-        refusal = {"error": {"code": -32601, "message": "no"}}
-        print(
-            json.dumps({"jsonrpc": "2.0", "id": message["id"], **(answer or refusal)}), flush=True
-        )
+            write({"method": "notifications/progress", "params": told})
+        write({"id": message["id"], **answer(method, params)})
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from mcp_protogen.pipeline.inputs import sources
 from mcp_protogen.pipeline.inputs.snapshot import snapshot_of
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
 from mcp_protogen.pipeline.reports.change import ReportedChange
+from support.generated.mutants import Edit
 
 Json = dict[str, Any]
 
@@ -65,18 +66,8 @@ class Mutation(NamedTuple):
 
     def within(self, schema: Json) -> Json:
         """Return the whole schema with the change; the rest is shared."""
-        changed: Json = _replace_at(schema, jsonpointer.split(self.pointer), self.changed)
+        changed: Json = Edit((*jsonpointer.split(self.pointer),), self.changed).of(schema)
         return changed
-
-
-def _replace_at(value: Any, steps: list[str], changed: Any) -> Any:
-    if not steps:
-        return changed
-    step, *rest = steps
-    copy = dict(value) if is_object(value) else list(value)
-    at: Any = step if is_object(value) else int(step)
-    copy[at] = _replace_at(value[at], rest, changed)
-    return copy
 
 
 def places(schema: Json) -> Iterator[tuple[str, Json]]:

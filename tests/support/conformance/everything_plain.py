@@ -6,7 +6,7 @@ from typing import Any, Final
 from mcp_revisions import ToolError, Toolkit, tool
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28 import models as m
-from support.conformance.everything_content import AUDIO, IMAGE, embed_text
+from support.conformance.everything_reading import AUDIO, IMAGE, embed_text
 from support.json_types import JsonObject
 
 # Longer than the runtime lets pass between two reports of progress on one request.

@@ -1,10 +1,11 @@
-"""Tools that await their questions to the client: written once for all revisions of clients.
+"""Tools that ask the client: written once for all revisions of clients.
 
 In the handshake revisions a question is a request; in 2026-07-28 it ends the round, and the tool
-runs again from its beginning.
+runs again from its beginning, or does the rounds by hand.
 """
 
 import asyncio
+from typing import Any, Final
 
 from mcp_revisions import Toolkit, tool
 from mcp_revisions import v2026_07_28 as mcp
@@ -24,11 +25,8 @@ def form(message: str, **fields: m.PrimitiveSchemaDefinition) -> m.ElicitRequest
     return m.ElicitRequestFormParams(message=message, requested_schema=schema)
 
 
-def name_form() -> m.ElicitRequestFormParams:
-    schema = m.ElicitRequestFormParamsRequestedSchema(
-        properties={"name": m.StringSchema(description="What you are called.")}, required=["name"]
-    )
-    return m.ElicitRequestFormParams(message="What is your name?", requested_schema=schema)
+NAME: Final = form("What is your name?", name=m.StringSchema(description="What you are called."))
+CONFIRM: Final = form("Go on?", ok=m.BooleanSchema())
 
 
 def describe_answer(answer: m.ElicitResult) -> str:
@@ -107,7 +105,7 @@ class Asking(Toolkit):
     @tool
     async def test_streaming_elicitation(self, session: mcp.Session) -> str:
         """Ask the user while its answer is a stream."""
-        return await elicit(session, name_form())
+        return await elicit(session, NAME)
 
     @tool
     async def test_missing_capability(self, session: mcp.Session) -> str:
@@ -128,7 +126,7 @@ class Asking(Toolkit):
     async def test_input_required_result_multiple_inputs(self, session: mcp.Session) -> str:
         """Ask three things at once."""
         user, model, roots = await asyncio.gather(
-            elicit(session, name_form()),
+            elicit(session, NAME),
             sample(session, "How should I greet?"),
             session.list_roots(),
         )
@@ -137,5 +135,52 @@ class Asking(Toolkit):
     @tool
     async def test_input_required_result_multi_round(self, session: mcp.Session) -> str:
         """Ask twice, one after the other."""
-        name = await elicit(session, name_form())
+        name = await elicit(session, NAME)
         return f"{name}, then {await elicit(session, form('Your colour?', color=m.StringSchema()))}"
+
+
+class Rounds(Toolkit):
+    """Tools that return their questions, each under a key.
+
+    The runtime seals the state that travels with the client and refuses tampered state before a
+    tool sees it, so none of these has to check (2026-07-28, basic/patterns/mrtr).
+    """
+
+    @tool
+    async def test_input_required_result_elicitation(self, session: mcp.Session) -> Any:
+        """Ask the user's name, in the result."""
+        inputs = session.inputs
+        answer = None if inputs is None else inputs.response("user_name", m.ElicitResult)
+        if answer is None:
+            return session.input_required({"user_name": m.ElicitRequest(params=NAME)})
+        return describe_answer(answer)
+
+    @tool
+    async def test_input_required_result_request_state(self, session: mcp.Session) -> Any:
+        """Ask, and put something aside."""
+        inputs = session.inputs
+        if inputs is None or inputs.missing:
+            return session.input_required(
+                {"confirm": m.ElicitRequest(params=CONFIRM)}, state="put aside"
+            )
+        return f"state-ok: {inputs.state}"
+
+    @tool
+    async def test_input_required_result_tampered_state(self, session: mcp.Session) -> Any:
+        """Ask with a state that is sealed."""
+        return await self.test_input_required_result_request_state(session)
+
+    @tool
+    async def test_input_required_result_capabilities(self, session: mcp.Session) -> Any:
+        """Ask nothing that a client cannot answer."""
+        if session.inputs is not None:
+            return f"Answered: {sorted(session.inputs.given)}"
+        questions: dict[str, m.InputRequest] = {}
+        able = session.client_capabilities
+        if able.sampling is not None:
+            questions["model"] = m.CreateMessageRequest(params=sampling("Are you there?"))
+        if able.elicitation is not None:
+            questions["user"] = m.ElicitRequest(params=NAME)
+        if able.roots is not None:
+            questions["roots"] = m.ListRootsRequest()
+        return session.input_required(questions) if questions else "There is nothing to ask."

@@ -6,8 +6,26 @@ from typing import Final
 from mcp_revisions import Toolkit, prompt, resource
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28 import models as m
-from support.conformance.everything_content import IMAGE, PNG, embed_text
 from support.conformance.everything_questions import elicit, form
+
+PNG: Final = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+)
+"""One pixel, in Base64."""
+
+WAV: Final = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA="
+"""Silence without any samples, in Base64."""
+
+IMAGE: Final = m.ImageContent(data=PNG, mime_type="image/png")
+AUDIO: Final = m.AudioContent(data=WAV, mime_type="audio/wav")
+
+
+def embed_text(uri: str, words: str) -> m.EmbeddedResource:
+    """A block that contains a resource of text."""
+    return m.EmbeddedResource(
+        resource=m.TextResourceContents(uri=uri, mime_type="text/plain", text=words)
+    )
+
 
 WORDS: Final = ("paris", "park", "test", "testing")
 """The proposals for the beginning of an argument."""

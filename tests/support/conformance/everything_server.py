@@ -23,9 +23,8 @@ from mcp_revisions.v2026_07_28 import models as m
 from mcp_revisions.v2026_07_28.ext.skills import SkillsServer
 from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
 from support.conformance.everything_plain import Plain
-from support.conformance.everything_questions import Asking
+from support.conformance.everything_questions import Asking, Rounds
 from support.conformance.everything_reading import Reading
-from support.conformance.everything_rounds import Rounds
 from support.conformance.everything_tasks import Working
 
 

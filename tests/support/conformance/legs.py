@@ -153,10 +153,10 @@ class Runner:
 
 
 @asynccontextmanager
-async def serving(*arguments: str, behind: str = "") -> AsyncGenerator[str, None]:
+async def serving(*arguments: str, workers: int = 1) -> AsyncGenerator[str, None]:
     program = ("-m", "support.conformance.everything_server")
     async with running(
-        sys.executable, *program, "--port", "PORT", *arguments, behind=behind
+        sys.executable, *program, "--port", "PORT", *arguments, workers=workers
     ) as url:
         yield url
 
@@ -170,9 +170,9 @@ async def serving_of_the_official_sdk() -> AsyncGenerator[str, None]:
 
 
 @asynccontextmanager
-async def running(*command: str | Path, behind: str = "") -> AsyncGenerator[str, None]:
+async def running(*command: str | Path, workers: int = 1) -> AsyncGenerator[str, None]:
     """Run a server with our packages; yield its URL. Arguments as for `serve_command`."""
-    async with serve_command(*with_packages(), *command, behind=behind) as server:
+    async with serve_command(*with_packages(), *command, workers=workers) as server:
         yield f"http://127.0.0.1:{server.port}/mcp"
 
 
@@ -185,5 +185,5 @@ async def serving_by_several(*arguments: str) -> AsyncGenerator[str, None]:
     """Serve by several processes that share a Redis, in turn; yield the URL."""
     with redis_running() as redis:
         shared = (*arguments, "--shared", redis.url)
-        async with serving(*shared, behind="round-robin") as url:
+        async with serving(*shared, workers=3) as url:
             yield url

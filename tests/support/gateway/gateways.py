@@ -11,9 +11,9 @@ from mcp_protogen.servers.gateway.endpoint import make_app
 from mcp_protogen.servers.gateway.fronts import make_fronts
 from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
 from support.folders import TESTS
-from support.gateway.odd_program import odd
-from support.http.serving import Site, calling, run_app, serving
+from support.http.serving import Site, calling_app, serving
 from support.json_types import JsonObject
+from support.peers.places import Command
 from support.revisions import OLD
 from support.sessions.talking import pkg
 from support.toolkit.mounting import revision_of
@@ -52,35 +52,34 @@ def client_of(
     return pkg.connect(pkg.in_memory([*fronts]), made, revisions=(revision_of(made),))
 
 
-def client_at(url: str, one: Any, **headers: str) -> AbstractAsyncContextManager[Any]:
-    """Connect a client of one revision to a gateway at a URL."""
-    return pkg.connect(pkg.open_http(url, headers=headers), one, revisions=(revision_of(one),))
+def client_at(address: str | Command, one: Any, **headers: str) -> AbstractAsyncContextManager[Any]:
+    """Connect a client of one revision to a gateway at a URL, or to a program."""
+    opener = (
+        pkg.open_http(address, headers=headers)
+        if isinstance(address, str)
+        else pkg.stdio_client(address, inherit=True, stderr=str)
+    )
+    return pkg.connect(opener, one, revisions=(revision_of(one),))
 
 
 @asynccontextmanager
 async def serve_gateway(settings: GatewaySettings, **http: Any) -> AsyncGenerator[Site, None]:
     """Serve a gateway over HTTP, and yield a caller; `http` are fields of `HttpOptions`."""
-    app = make_app(settings, pkg, pkg.HttpOptions(**http))
-    async with run_app(app) as port:
-        try:
-            async with calling(port) as site:
-                site.app = app
-                yield site
-        finally:
-            await app.close()
+    async with calling_app(make_app(settings, pkg, pkg.HttpOptions(**http))) as site:
+        yield site
 
 
-def odd_program(kind: str, revision: str = OLD) -> JsonObject:
+def odd_program(kind: str) -> JsonObject:
     """Return a server of a configuration: `odd_program.py` of a kind."""
-    arguments = [str(TESTS / "support" / "gateway" / "odd_program.py"), revision, kind]
+    arguments = [str(TESTS / "support" / "gateway" / "odd_program.py"), OLD, kind]
     return {"command": sys.executable, "args": arguments, "x-gateway": {"timeout": 1}}
 
 
 @asynccontextmanager
-async def odd_at_url(kind: str, revision: str = OLD) -> AsyncGenerator[JsonObject, None]:
-    """Serve in this process what `odd_program` starts; yield the server of a configuration."""
-    async with serving(odd(revision, kind)) as site:
-        yield {"url": f"http://127.0.0.1:{site.port}/mcp"}
+async def at_url(server: Any) -> AsyncGenerator[JsonObject, None]:
+    """Serve in this process; yield the server of a configuration."""
+    async with serving(server) as site:
+        yield {"url": site.url}
 
 
 def write_config(

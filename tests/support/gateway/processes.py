@@ -4,14 +4,12 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from support.gateway.gateways import GATEWAY, write_config
 from support.json_types import JsonObject
 from support.peers.http_peers import serve_command
 from support.peers.places import Command
-from support.sessions.talking import pkg
-from support.toolkit.mounting import revision_of
 
 Form: TypeAlias = Literal["stdio", "http", "sse"]
 FORMS: Final[tuple[Form, ...]] = ("stdio", "http", "sse")
@@ -38,18 +36,14 @@ async def gateway_before(
             found[name]["x-gateway"] = {"questions": [*questions]}
         folder = stack.enter_context(TemporaryDirectory(prefix="gateway-"))
         config = write_config(Path(folder), found)
-        if form == "stdio":
-            yield *GATEWAY, config
-            return
-        gateway = serve_command(*GATEWAY, config, "--http", "PORT")
-        yield f"http://127.0.0.1:{(await stack.enter_async_context(gateway)).port}/mcp"
+        yield await stack.enter_async_context(gateway_at(form, config))
 
 
-def connect_at(address: str | Command, client: Any) -> Any:
-    """Connect a client, in its own revision alone."""
-    opener = (
-        pkg.open_http(address)
-        if isinstance(address, str)
-        else pkg.stdio_client(address, inherit=True, stderr=str)
-    )
-    return pkg.connect(opener, client, revisions=(revision_of(client),))
+@asynccontextmanager
+async def gateway_at(form: str, config: Path) -> AsyncGenerator[str | Command, None]:
+    """Run a gateway over a transport; yield its URL, or its command over stdio."""
+    if form == "stdio":
+        yield *GATEWAY, config
+        return
+    async with serve_command(*GATEWAY, config, "--http", "PORT") as gateway:
+        yield f"http://127.0.0.1:{gateway.port}/mcp"

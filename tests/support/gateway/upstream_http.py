@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from support.http.serving import run_app
+from support.http.serving import run_own_app
 
 EVENTS = [(b"content-type", b"text/event-stream")]
 
@@ -31,8 +31,5 @@ async def served_over_http(
 ) -> AsyncGenerator[tuple[str, GetAnswer], None]:
     served = app.http()
     answering = GetAnswer(served, status)
-    async with run_app(answering) as port:
-        try:
-            yield f"http://127.0.0.1:{port}/mcp", answering
-        finally:
-            await served.close()
+    async with run_own_app(served, answering) as port:
+        yield f"http://127.0.0.1:{port}/mcp", answering

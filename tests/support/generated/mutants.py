@@ -108,8 +108,8 @@ def _places(value: Any, depth: int, path: Path) -> Iterator[tuple[Path, Any]]:
 def _change_at(value: Any, path: Path, new: Any) -> Any:
     if not path:
         return new
-    step, rest = path[0], path[1:]
     copy: Any = value.copy()
+    step, rest = int(path[0]) if is_array(value) else path[0], path[1:]
     if new is DROP and not rest:
         del copy[step]
     else:

@@ -146,15 +146,19 @@ def schema_of(revision: str, subject: Subject) -> Json:
 @cache
 def accepts(revision: str, pointer: str) -> Callable[[Any], bool]:
     """Return whether the schema at `pointer` accepts a value; formats are annotations only."""
-    validator: Any = _validator(revision)(jsonpointer.get(document(revision), pointer))
+    schema = jsonpointer.get(document(revision), pointer)
+    validator: Any = _validator_class(revision)(schema)
     is_valid: Callable[[Any], bool] = validator.is_valid
     return is_valid
 
 
 @cache
-def _validator(revision: str) -> Any:
-    """Return a validator of a revision that can look up all definitions."""
-    definitions: Json = document(revision)["$defs"]
+def _validator_class(revision: str) -> Any:
+    return make_validator_class(document(revision)["$defs"])
+
+
+def make_validator_class(definitions: Json, **keywords: Any) -> Any:
+    """Return a class of validators that look up definitions, with further keywords."""
     # Edited values share what they leave alone. Kept here, so that no other value gets its id.
     known: dict[tuple[str, int], tuple[object, list[object]]] = {}
 
@@ -167,7 +171,7 @@ def _validator(revision: str) -> Any:
             known[reference, id(value)] = value, first
         yield from known[reference, id(value)][1]
 
-    return validators.extend(validators.Draft202012Validator, {"$ref": follow})
+    return validators.extend(validators.Draft202012Validator, {"$ref": follow, **keywords})
 
 
 @cache

@@ -4,7 +4,6 @@ The committed package imports the runtime of this checkout; other processes run 
 """
 
 import os
-from fcntl import LOCK_EX, flock
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -14,7 +13,7 @@ from mcp_protogen.pipeline.output.lock import lock_file, lock_of
 from mcp_protogen.pipeline.parts import PARTS
 from support.generated.golden_package import EXTENSIONS, PACKAGE, REVISIONS
 from support.generating import write_files
-from support.made_once import generated_once
+from support.made_once import generated_once, once
 
 OPTIONS: Final = GenerationOptions(
     REVISIONS, parts=tuple(sorted(PARTS)), extensions=dict(EXTENSIONS)
@@ -25,17 +24,14 @@ OPTIONS: Final = GenerationOptions(
 @cache
 def copy_folder() -> Path:
     """Return the folder of the copy, which has the name of the committed package."""
-    folder = Path(os.environ["MADE_ONCE"], "copy")
-    with folder.with_suffix(".lock").open("w") as lock:
-        flock(lock, LOCK_EX)
-        if not folder.exists():
-            unfinished = folder.with_suffix(".unfinished")
-            package = generated_once(OPTIONS)
-            write_files(
-                (*package.files, lock_file(lock_of(package, {}))), unfinished / PACKAGE.name
-            )
-            unfinished.rename(folder)
-    return folder
+
+    def make() -> str:
+        folder, package = Path(os.environ["MADE_ONCE"]) / "copy", generated_once(OPTIONS)
+        lock = lock_file(lock_of(package, {}))
+        write_files((*package.files, lock), folder / PACKAGE.name)
+        return str(folder)
+
+    return Path(once("the copied package", make))
 
 
 def copied_package() -> Path:

@@ -1,19 +1,18 @@
 """Several applications of one endpoint behind a forwarder, in place of a single one.
 
-With `pytest --workers-behind=another`, `serving` and `attacked` use them, with that policy of the
-forwarder: the same tests then show that the behaviour holds for several. With `--engine=redis` they
-share a Redis, otherwise the memory of this process.
+With `pytest --workers-sharing=memory`, `serving` uses them: the same tests then show that the
+behaviour holds for several, which share the memory of this process, or another engine.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager
 from itertools import count
+from random import Random
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from zlib import crc32
 
 import pytest
-from support.http.forwarding import POLICIES, Forwarder
 
 if TYPE_CHECKING:
     from mcp_revisions import HttpApp
@@ -60,6 +59,7 @@ ALONE: Final[Mapping[str, Sequence[str]]] = {
     "workers cannot serve HTTP+SSE": ("test_http_old_sse.py",),
     "the test looks into an application, or counts what it asks of its engine": (
         "test_fire_clients.py::test_a_client_can_open_its_stream_anew_while_the_one_before_is",
+        "test_fire_clients.py::test_a_client_that_does_not_read_its_stream_counts_as_gone",
         "test_fire_clients.py::test_a_server_can_be_closed_while_a_client_does_not_read",
         "test_fire_clients.py::test_a_session_can_be_ended_while_its_stream_is_stuck",
         "test_fire_floods.py::test_many_streams_that_are_dropped_leave_nothing_behind",
@@ -70,27 +70,26 @@ ALONE: Final[Mapping[str, Sequence[str]]] = {
 }
 """Tests that take a single application, by why; names are what those of tests begin with."""
 
+_SESSION: Final = b"mcp-session-id"
 _KEY: Final = b"what all workers seal their states with"
 
-_chosen: Final[dict[str, Any]] = {"policy": None, "seed": 0, "engine": None, "described": None}
+_chosen: Final[dict[str, Any]] = {"seed": 0, "engine": None, "described": None}
 
 
 def add_options(parser: pytest.Parser) -> None:
     group = parser.getgroup("workers", "servers over HTTP")
-    group.addoption("--workers-behind", choices=POLICIES, help="which worker gets a request")
-    group.addoption("--engine", choices=ENGINES, default="memory", help="what workers share")
+    group.addoption("--workers-sharing", choices=ENGINES, help="the engine of several workers")
 
 
 def configure(config: pytest.Config) -> None:
     """Read the command line before test modules are imported."""
-    _chosen["policy"] = config.getoption("--workers-behind")
-    if _chosen["policy"] is not None:
+    engine: str | None = config.getoption("--workers-sharing")
+    if engine is not None:
         held = ExitStack()
         config.add_cleanup(held.close)
-        engine = str(config.getoption("--engine"))
         _chosen["seed"] = crc32(str(config.getoption("--seed")).encode())
         _chosen["engine"] = _engines(engine, held)
-        _chosen["described"] = f"workers: behind {_chosen['policy']}, sharing {engine}"
+        _chosen["described"] = f"workers: sharing {engine}"
 
 
 def describe_run() -> Iterator[str]:
@@ -100,7 +99,7 @@ def describe_run() -> Iterator[str]:
 
 def omitted_tests(items: Iterable[pytest.Item]) -> list[pytest.Item]:
     """Return the tests of `ALONE`, if there are workers."""
-    if _chosen["policy"] is None:
+    if _chosen["engine"] is None:
         return []
     names = tuple(f"tests/http/{name}" for names in ALONE.values() for name in names)
     return [item for item in items if item.nodeid.startswith(names)]
@@ -123,14 +122,43 @@ def _engines(kind: str, held: ExitStack) -> Callable[[], Any]:
     return lambda: PostgresEngine(server.url, schema=next(names))
 
 
+class Forwarder:
+    """An ASGI application in front of others, like a load balancer without session affinity.
+
+    Each request of a session goes to another one than the last, as a seed chooses; `passed` has
+    their places.
+    """
+
+    def __init__(self, apps: Sequence[Any], seed: int = 0) -> None:
+        self.passed: list[int] = []
+        self._apps = apps
+        self._random = Random(seed)
+        self._last: dict[bytes | None, int] = {}
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        # The applications have servers of their own for lifespans.
+        assert scope["type"] != "lifespan"
+        session = dict(scope["headers"]).get(_SESSION)
+        others = [place for place in range(len(self._apps)) if place != self._last.get(session)]
+        chosen = self._last[session] = self._random.choice(others)
+        self.passed.append(chosen)
+
+        async def pass_on(message: Any) -> None:
+            if (begun := dict(message.get("headers", ())).get(_SESSION)) is not None:
+                self._last[begun] = chosen
+            await send(message)
+
+        await self._apps[chosen](scope, receive, pass_on)
+
+
 class Workers(Forwarder):
     """Several applications with the interface of one; each has its own port, too."""
 
-    def __init__(self, apps: "Iterable[HttpApp]", policy: str, seed: int) -> None:
+    def __init__(self, apps: "Iterable[HttpApp]", seed: int) -> None:
         self.apps: Final = tuple(apps)
         self.ports: list[int] = []
         self.port = 0
-        super().__init__(self.apps, policy, seed)
+        super().__init__(self.apps, seed)
 
     @property
     def url(self) -> str:
@@ -149,13 +177,12 @@ async def serve_behind(
 
     `chosen` are the arguments of `make`.
     """
-    policy: str | None = _chosen["policy"]
-    if policy is None:
+    if _chosen["engine"] is None:
         app = make(**chosen)
         async with boot(app) as port:
             yield app, port
         return
-    async with workers(make, boot, chosen, _chosen["engine"](), policy, _chosen["seed"]) as served:
+    async with workers(make, boot, chosen, _chosen["engine"](), _chosen["seed"]) as served:
         yield served, served.port
 
 
@@ -165,14 +192,13 @@ async def workers(
     boot: Boot,
     chosen: dict[str, Any],
     engine: Any,
-    policy: str = "another",
     seed: int = 0,
 ) -> AsyncGenerator[Workers, None]:
     """Serve workers that share an engine."""
     from mcp_revisions import Shared
 
     chosen = {"shared": Shared(engine=engine), "state_keys": [_KEY], **chosen}
-    workers = Workers((make(**chosen) for _ in range(NUMBER)), policy, seed)
+    workers = Workers((make(**chosen) for _ in range(NUMBER)), seed)
     async with (
         together([boot(app) for app in workers.apps]) as workers.ports,
         boot(workers) as workers.port,
@@ -184,21 +210,10 @@ async def workers(
 async def together(
     contexts: Sequence[AbstractAsyncContextManager[T]],
 ) -> AsyncGenerator[list[T], None]:
-    """Enter and leave all contexts at once."""
-    begun = await asyncio.gather(
-        *(context.__aenter__() for context in contexts), return_exceptions=True
-    )
-    try:
-        entered = [worker for worker in begun if not isinstance(worker, BaseException)]
-        for worker in begun:
-            if isinstance(worker, BaseException):
-                raise worker
-        yield entered
-    finally:
-        await asyncio.gather(
-            *(
-                context.__aexit__(None, None, None)
-                for context, result in zip(contexts, begun, strict=True)
-                if not isinstance(result, BaseException)
-            )
-        )
+    """Enter all contexts at once."""
+    async with AsyncExitStack() as stack:
+        async with asyncio.TaskGroup() as entering:
+            entered = [
+                entering.create_task(stack.enter_async_context(context)) for context in contexts
+            ]
+        yield [task.result() for task in entered]

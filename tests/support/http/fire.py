@@ -358,14 +358,8 @@ async def serve_under_attack(
             yield serving.port_of(server)
 
     with quiet(but):
-        async with behind.serve_behind(partial(app_of, attacked.server), boot, chosen) as (
-            app,
-            port,
-        ):
-            try:
-                yield Site(attacked, app, port, servers)
-            finally:
-                await app.close()
+        async with serving.serving(attacked.server, pkg.REVISIONS, boot, **chosen) as site:
+            yield Site(attacked, site.app, site.port, servers)
     assert not attacked.server.sessions
 
 

@@ -54,6 +54,11 @@ def app_of(servers: Servers, revisions: Any = None, **chosen: Any) -> pkg.HttpAp
     )
 
 
+async def echo(session: Any, params: Any) -> str:
+    """Return the name of the tool."""
+    return str(params.name)
+
+
 def chosen_of_runs(monkeypatch: pytest.MonkeyPatch) -> list[uvicorn.Config]:
     """Return the options that `run_http` would serve with; from now on it does not serve."""
     chosen: list[uvicorn.Config] = []
@@ -89,18 +94,37 @@ async def run_app(app: Callable[..., Awaitable[None]], **config: Any) -> AsyncGe
         yield port_of(server)
 
 
+@asynccontextmanager
+async def run_own_app(app: Any, served: Any = None, **config: Any) -> AsyncGenerator[int, None]:
+    """Run an application of ours, perhaps within another one, and close it."""
+    async with run_app(served or app, **config) as port:
+        try:
+            yield port
+        finally:
+            # Streams stay open, and the server waits for them.
+            await app.close()
+
+
+@asynccontextmanager
+async def calling_app(app: Any) -> AsyncGenerator["Site", None]:
+    """Run an application of ours, and yield a caller."""
+    async with run_own_app(app) as port, calling(port) as site:
+        site.app = app
+        yield site
+
+
 def port_of(server: uvicorn.Server) -> int:
     return int(server.servers[0].sockets[0].getsockname()[1])
 
 
 @asynccontextmanager
 async def serving(
-    servers: Servers, revisions: Any = None, **chosen: Any
+    servers: Servers, revisions: Any = None, boot: behind.Boot = run_app, **chosen: Any
 ) -> AsyncGenerator["Site", None]:
     """Serve over HTTP, and yield a caller; `chosen` as in `app_of`."""
     given = tuple(servers) if isinstance(servers, Iterable) else servers
     make = partial(app_of, given, revisions)
-    async with behind.serve_behind(make, run_app, chosen) as (app, port):
+    async with behind.serve_behind(make, boot, chosen) as (app, port):
         try:
             async with calling(port, path=chosen.get("path", "/mcp")) as site:
                 site.app = app

@@ -1,6 +1,7 @@
 """For each rule of an inspection, a transcript that breaks it, and a similar one that keeps it."""
 
 import json
+from collections.abc import Sequence
 from typing import Any, Final
 
 from mcp_protogen.servers.inspect.revision_facts import HTTP
@@ -26,67 +27,69 @@ from support.inspection.transcripts import (
 )
 from support.revisions import STATELESS
 
+Json = dict[str, Any]
 Pair = tuple[Transcript, Transcript]
+PING: Final = request("ping")
 JSON: Final = {"content-type": "application/json"}
-FINE: Final[dict[str, Any]] = {"status": 200, "answered": JSON}
-_NEW: Final[dict[str, Any]] = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+FINE: Final[Json] = {"status": 200, "answered": JSON}
+_NEW: Final[Json] = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 
 
 def pair(broken: Exchange, kept: Exchange, **about: Any) -> Pair:
     return transcript(broken, **about), transcript(kept, **about)
 
 
+def answer_pair(probe: str, method: str, wrong: Json, right: Json, **about: Any) -> Pair:
+    """Return a request that gets a wrong or a right answer."""
+    answers = (request_exchange(probe, method, answer) for answer in (wrong, right))
+    return pair(*answers, **about)
+
+
 def error_pair(probe: str, method: str, wrong: int, right: int, **about: Any) -> Pair:
     """Return a request that needs one error, and gets the wrong or the right one."""
-    return pair(
-        request_exchange(probe, method, error(wrong)),
-        request_exchange(probe, method, error(right)),
-        **about,
-    )
+    return answer_pair(probe, method, error(wrong), error(right), **about)
 
 
-def plain(method: str, answer: dict[str, Any]) -> Exchange:
+def received_pair(
+    probe: str, sent: Any, broken: Sequence[Any], kept: Sequence[Any], **about: Any
+) -> Pair:
+    """Return an exchange with messages that break a rule, and with others that keep it."""
+    return pair(exchange(probe, sent, *broken), exchange(probe, sent, *kept), **about)
+
+
+def plain(method: str, answer: Json) -> Exchange:
     """The step of a method, by its name."""
     return request_exchange(method, method, answer)
 
 
-def message_pair(broken: dict[str, Any], kept: dict[str, Any], **about: Any) -> Pair:
+def message_pair(broken: Json, kept: Json, **about: Any) -> Pair:
     """Return a server message beside the answer to a ping."""
-    ping = request("ping")
-    return pair(
-        exchange("ping", ping, broken, result()), exchange("ping", ping, kept, result()), **about
-    )
+    return received_pair("ping", PING, (broken, result()), (kept, result()), **about)
 
 
 def noted_text(text: bytes) -> Pair:
     """Return an answer as a text that is not strict JSON."""
-    ping = request("ping")
-    return pair(exchange("ping", ping, text), exchange("ping", ping, _ANSWER.encode()), **_LOGGING)
+    return received_pair("ping", PING, (text,), (_ANSWER.encode(),), **_LOGGING)
 
 
 def status_pair(probe: str, wrong: int, right: int, **about: Any) -> Pair:
-    sent = request("ping")
-    return pair(
-        exchange(probe, sent, status=wrong),
-        exchange(probe, sent, status=right),
-        transport=HTTP,
-        **about,
-    )
+    exchanges = (exchange(probe, PING, status=status) for status in (wrong, right))
+    return pair(*exchanges, transport=HTTP, **about)
 
 
-def tool(**members: Any) -> dict[str, Any]:
+def tool(**members: Any) -> Json:
     return {"name": "add", "inputSchema": {"type": "object"}, **members}
 
 
-def tools(*listed: dict[str, Any]) -> Exchange:
+def tools(*listed: Json) -> Exchange:
     return request_exchange("tools/list", "tools/list", result({"tools": list(listed)}))
 
 
-def listing(method: str, member: str, *items: dict[str, Any]) -> Exchange:
+def listing(method: str, member: str, *items: Json) -> Exchange:
     return request_exchange(method, method, result({member: list(items)}))
 
 
-def call_transcript(value: dict[str, Any], schema: dict[str, Any] | None = None) -> Transcript:
+def call_transcript(value: Json, schema: Json | None = None) -> Transcript:
     call = exchange("tools/call", request("tools/call", {"name": "add"}), result(value))
     return transcript(tools(tool(outputSchema=schema or {"type": "object"})), call)
 
@@ -112,10 +115,10 @@ def _http_transcript(**answered: str) -> Transcript:
 
 def _in_session(id: str) -> Transcript:
     """Return a transcript of the session `ab`, in which the answer to a ping has an id."""
-    sent: dict[str, Any] = {"headers": {"mcp-session-id": "ab"}, "status": 200}
+    sent: Json = {"headers": {"mcp-session-id": "ab"}, "status": 200}
     begun = _http_transcript(**{"mcp-session-id": "ab"})
     begun.exchanges.append(
-        exchange("ping", request("ping"), result(), answered={**JSON, "mcp-session-id": id}, **sent)
+        exchange("ping", PING, result(), answered={**JSON, "mcp-session-id": id}, **sent)
     )
     return begun
 
@@ -125,29 +128,25 @@ def _refused_transcript(answered: dict[str, str], *more: Exchange) -> Transcript
     return transcript(*more, transport=HTTP, opening=opening)
 
 
-def _metadata(value: dict[str, Any]) -> Transcript:
+def _metadata(value: Json) -> Transcript:
     known = exchange("resource metadata", None, value, status=200, answered=JSON)
     return _refused_transcript({"www-authenticate": "Bearer"}, known)
 
 
 _ANSWER: Final = json.dumps(result())
 _LOG: Final = note("notifications/message", {"level": "info", "data": "x"})
-_LOGGING: Final[dict[str, Any]] = {"capabilities": {"logging": {}}}
+_LOGGING: Final[Json] = {"capabilities": {"logging": {}}}
 _SET: Final = request_exchange("logging/setLevel", "logging/setLevel", result())
-_STATELESS: Final[dict[str, Any]] = {"revision": STATELESS}
+_STATELESS: Final[Json] = {"revision": STATELESS}
 _WITHOUT: Final = "tasks/get without the extension", "tasks/get"
 _CHANGED: Final = "notifications/tools/list_changed"
-_BATCH: Final = [request("ping"), request("ping", id=6)]
+_BATCH: Final = [PING, request("ping", id=6)]
 
 
 def of_messages() -> dict[str, Pair]:
     """The rules of JSON-RPC and the schema."""
-    ping = request("ping")
-    unknown = exchange("unknown notification", note("notifications/none"), error(-1, id=None))
     return {
-        "not-a-message": pair(
-            exchange("ping", ping, b"Listening on 8000", result()), exchange("ping", ping, result())
-        ),
+        "not-a-message": received_pair("ping", PING, (b"Listening on 8000", result()), (result(),)),
         "not-utf-8": noted_text(_ANSWER.encode("utf-16-le")),
         "byte-order-mark": noted_text(_ANSWER.encode("utf-8-sig")),
         "not-strict-json": noted_text(_ANSWER.replace("{}", '{"a": NaN}').encode()),
@@ -155,17 +154,13 @@ def of_messages() -> dict[str, Pair]:
         "several-messages": noted_text(f"{_ANSWER} {json.dumps(_LOG)}".encode()),
         "invalid-envelope": message_pair({"jsonrpc": "2.0", "id": ID}, _LOG, **_LOGGING),
         "invalid-message": pair(tools(tool(inputSchema={"type": "array"})), tools(tool())),
-        "unknown-id": pair(
-            exchange("ping", ping, result(id=str(ID)), result()), exchange("ping", ping, result())
-        ),
-        "answered-twice": pair(
-            exchange("ping", ping, result(), result()), exchange("ping", ping, result())
-        ),
-        "answered-notification": pair(
-            unknown, exchange("unknown notification", note("notifications/none"))
+        "unknown-id": received_pair("ping", PING, (result(id=str(ID)), result()), (result(),)),
+        "answered-twice": received_pair("ping", PING, (result(), result()), (result(),)),
+        "answered-notification": received_pair(
+            "unknown notification", note("notifications/none"), (error(-1, id=None),), ()
         ),
         "no-answer": pair(
-            exchange("ping", ping, outcome=TIMEOUT), exchange("ping", ping, result())
+            exchange("ping", PING, outcome=TIMEOUT), exchange("ping", PING, result())
         ),
         "ended-early": pair(
             exchange("no JSON", b"{", outcome=CLOSED), exchange("no JSON", b"{", error(-32700))
@@ -188,7 +183,7 @@ def of_messages() -> dict[str, Pair]:
     }
 
 
-def _with_early(early: dict[str, Any]) -> Exchange:
+def _with_early(early: Json) -> Exchange:
     first = open_exchange("2025-11-25", {"tools": {"listChanged": True}, "logging": {}})
     return exchange("open", first.request, early, first.answer)
 
@@ -198,11 +193,8 @@ def of_errors() -> dict[str, Pair]:
     return {
         "unknown-method-code": error_pair("unknown method", "none", -32600, -32601),
         "wrong-params-code": error_pair("wrong params", "tools/call", -32603, -32602),
-        "unknown-tool-code": pair(
-            request_exchange(
-                "unknown tool", "tools/call", result({"content": [], "isError": True})
-            ),
-            request_exchange("unknown tool", "tools/call", error(-32602)),
+        "unknown-tool-code": answer_pair(
+            "unknown tool", "tools/call", result({"content": [], "isError": True}), error(-32602)
         ),
         "unknown-prompt-code": error_pair("unknown prompt", "prompts/get", -32603, -32602),
         "missing-argument-code": error_pair(
@@ -211,9 +203,8 @@ def of_errors() -> dict[str, Pair]:
         "resource-missing-code": error_pair(*missing, -32602, -32002),
         "resource-missing-error": error_pair(*missing, -32002, -32602, **_STATELESS),
         "wrong-log-level-code": error_pair("wrong log level", "logging/setLevel", -32603, -32602),
-        "wrong-cursor-code": pair(
-            request_exchange("tools/list wrong cursor", "tools/list", result({"tools": []})),
-            request_exchange("tools/list wrong cursor", "tools/list", error(-32602)),
+        "wrong-cursor-code": answer_pair(
+            "tools/list wrong cursor", "tools/list", result({"tools": []}), error(-32602)
         ),
         "meta-missing-code": error_pair(
             "without clientCapabilities", "server/discover", -32600, -32602, **_STATELESS
@@ -221,46 +212,42 @@ def of_errors() -> dict[str, Pair]:
         "unsupported-revision-code": error_pair(
             "unknown revision in _meta", "server/discover", -32600, -32022, **_STATELESS
         ),
-        "unsupported-revision-data": pair(
-            request_exchange("unknown revision in _meta", "server/discover", error(-32022)),
-            request_exchange(
-                *("unknown revision in _meta", "server/discover"),
-                error(-32022, {"supported": [STATELESS], "requested": "x"}),
-            ),
+        "unsupported-revision-data": answer_pair(
+            *("unknown revision in _meta", "server/discover"),
+            error(-32022),
+            error(-32022, {"supported": [STATELESS], "requested": "x"}),
             **_STATELESS,
         ),
-        "missing-capability-data": pair(
-            request_exchange(*_WITHOUT, error(-32021, {"requiredCapabilities": {}})),
-            request_exchange(*_WITHOUT, error(-32021, {"requiredCapabilities": {"roots": {}}})),
+        "missing-capability-data": answer_pair(
+            *_WITHOUT,
+            error(-32021, {"requiredCapabilities": {}}),
+            error(-32021, {"requiredCapabilities": {"roots": {}}}),
             **_STATELESS,
         ),
-        "no-jsonrpc-accepted": pair(
-            exchange("without jsonrpc", {"id": ID, "method": "ping"}, result()),
-            exchange("without jsonrpc", {"id": ID, "method": "ping"}, error(-32600)),
+        "no-jsonrpc-accepted": received_pair(
+            "without jsonrpc", {"id": ID, "method": "ping"}, (result(),), (error(-32600),)
         ),
-        "parse-error-code": pair(
-            exchange("no JSON", b"{", error(-32600, id=None)),
-            exchange("no JSON", b"{", error(-32700, id=None)),
+        "parse-error-code": received_pair(
+            "no JSON", b"{", (error(-32600, id=None),), (error(-32700, id=None),)
         ),
-        "invalid-request-code": pair(
-            exchange("without method", {"jsonrpc": "2.0", "id": ID}, error(-32700)),
-            exchange("without method", {"jsonrpc": "2.0", "id": ID}, error(-32600)),
+        "invalid-request-code": received_pair(
+            "without method", {"jsonrpc": "2.0", "id": ID}, (error(-32700),), (error(-32600),)
         ),
     }
 
 
 def of_features() -> dict[str, Pair]:
-    hidden = "tools/list undeclared", "tools/list"
     batched = exchange("batch", _BATCH, [result(), result(id=6)])
     return {
         "declared-method-missing": pair(plain("tools/list", error(-32601)), tools()),
-        "served-undeclared": pair(
-            request_exchange(*hidden, result({"tools": [tool()]})),
-            request_exchange(*hidden, result({"tools": []})),
+        "served-undeclared": answer_pair(
+            "tools/list undeclared",
+            "tools/list",
+            result({"tools": [tool()]}),
+            result({"tools": []}),
         ),
-        "listed-not-readable": pair(
-            plain("resources/read", error(-32603)),
-            plain("resources/read", result({"contents": []})),
+        "listed-not-readable": answer_pair(
+            *("resources/read", "resources/read"), error(-32603), result({"contents": []})
         ),
         "pages-without-end": (
             transcript(*[plain("tools/list", _page("a")) for _ in range(2)]),
@@ -270,15 +257,15 @@ def of_features() -> dict[str, Pair]:
             exchange("batch", _BATCH, error(-32600, id=None)), batched, revision="2025-03-26"
         ),
         "log-below-level": (
-            transcript(_SET, exchange("ping", request("ping"), _LOG, result()), **_LOGGING),
-            transcript(exchange("ping", request("ping"), _LOG, result()), _SET, **_LOGGING),
+            transcript(_SET, exchange("ping", PING, _LOG, result()), **_LOGGING),
+            transcript(exchange("ping", PING, _LOG, result()), _SET, **_LOGGING),
         ),
         "log-unasked": message_pair(_LOG, note("notifications/made_up"), **_LOGGING, **_STATELESS),
         "progress-token-unknown": (_progress(1, token="other"), _progress(1)),
         "progress-not-rising": (_progress(2, 1), _progress(1, 2)),
         "too-much": pair(
-            exchange("ping", request("ping"), outcome=FLOOD),
-            exchange("ping", request("ping"), result()),
+            exchange("ping", PING, outcome=FLOOD),
+            exchange("ping", PING, result()),
         ),
         "process-does-not-end": pair(
             exchange("close", None, outcome=KILLED), exchange("close", None)
@@ -286,7 +273,7 @@ def of_features() -> dict[str, Pair]:
     }
 
 
-def _page(cursor: str) -> dict[str, Any]:
+def _page(cursor: str) -> Json:
     return result({"tools": [], "nextCursor": cursor})
 
 
@@ -295,7 +282,7 @@ def of_items() -> dict[str, Pair]:
     prompt, resource = {"name": "p"}, {"name": "r", "uri": "file:///r"}
     templates = "resources/templates/list", "resourceTemplates"
     image = {"type": "image", "mimeType": "image/png"}
-    structured: dict[str, Any] = {"content": [_TEXT], "structuredContent": {"n": 1}}
+    structured: Json = {"content": [_TEXT], "structuredContent": {"n": 1}}
     number = {"type": "object", "properties": {"n": {"type": "integer"}}}
     return {
         "tool-name-not-unique": pair(tools(tool(), tool()), tools(tool())),
@@ -335,19 +322,17 @@ def of_items() -> dict[str, Pair]:
     }
 
 
-def listening(*received: dict[str, Any], **wanted: Any) -> Exchange:
+def listening(*received: Json, **wanted: Any) -> Exchange:
     """Return a subscription, by default to changes of tools, and its messages."""
     asked = request("subscriptions/listen", {"notifications": wanted or {"toolsListChanged": True}})
     return exchange("subscriptions/listen", asked, *received)
 
 
-def _subscription_note(
-    method: str, params: dict[str, Any] | None = None, id: Any = ID
-) -> dict[str, Any]:
+def _subscription_note(method: str, params: Json | None = None, id: Any = ID) -> Json:
     return note(method, {**(params or {}), "_meta": {_SUBSCRIPTION: id}})
 
 
-def acknowledgment(id: Any = ID, **honoured: Any) -> dict[str, Any]:
+def acknowledgment(id: Any = ID, **honoured: Any) -> Json:
     """The first message on a subscription."""
     return _subscription_note(
         "notifications/subscriptions/acknowledged", {"notifications": honoured}, id
@@ -358,7 +343,7 @@ _SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
 
 
 def of_subscriptions() -> dict[str, Pair]:
-    about: dict[str, Any] = {**_STATELESS, "capabilities": {"tools": {"listChanged": True}}}
+    about: Json = {**_STATELESS, "capabilities": {"tools": {"listChanged": True}}}
     kept = listening(acknowledgment(toolsListChanged=True), _subscription_note(_CHANGED))
     end = exchange(
         "subscriptions/listen cancelled", note("notifications/cancelled", {"requestId": ID})
@@ -396,12 +381,10 @@ def of_subscriptions() -> dict[str, Pair]:
 
 def of_extensions() -> dict[str, Pair]:
     get, cancel = "unknown task: tasks/get", "unknown task: tasks/cancel"
-    made: dict[str, Any] = {"taskId": "t", "status": "working", "resultType": "task"}
+    made: Json = {"taskId": "t", "status": "working", "resultType": "task"}
     made |= {"createdAt": "2026-07-28T00:00:00Z", "lastUpdatedAt": "2026-07-28T00:00:00Z"}
     made["ttlMs"] = None
-    knows: dict[str, Any] = {
-        "io.modelcontextprotocol/clientCapabilities": {"extensions": {_TASKS: {}}}
-    }
+    knows: Json = {"io.modelcontextprotocol/clientCapabilities": {"extensions": {_TASKS: {}}}}
     return {
         "unknown-task-code": error_pair(get, "tasks/get", -32603, -32602),
         "unknown-task-changed-code": error_pair(
@@ -427,25 +410,25 @@ _EVENTS: Final = {"content-type": "text/event-stream"}
 
 def of_streams() -> dict[str, Pair]:
     """The rules about streams of events, and what a client accepts."""
-    ping, other = request("ping"), request("ping", id=6)
-    stream: dict[str, Any] = {"status": 200, "answered": _EVENTS}
-    first = exchange("ping", ping, result(), events=("a-1", "a-2"), **stream)
-    resumed: dict[str, Any] = {"headers": {"last-event-id": "a-1"}, **stream}
+    other = request("ping", id=6)
+    stream: Json = {"status": 200, "answered": _EVENTS}
+    first = exchange("ping", PING, result(), events=("a-1", "a-2"), **stream)
+    resumed: Json = {"headers": {"last-event-id": "a-1"}, **stream}
     json_only = "Accept of JSON only"
     again = exchange("GET with Last-Event-ID", None, result(), events=("a-2",), **resumed)
     strange = exchange("GET with Last-Event-ID", None, result(id=6), events=("b-2",), **resumed)
     second = exchange("ping", other, result(id=6), events=("b-1", "b-2"), **stream)
     return {
         "type-not-accepted": pair(
-            exchange(json_only, ping, result(), **stream),
-            exchange(json_only, ping, result(), **FINE),
+            exchange(json_only, PING, result(), **stream),
+            exchange(json_only, PING, result(), **FINE),
             transport=HTTP,
         ),
         "accept-refused": status_pair("Accept with weights", 406, 200),
         "stream-buffered": pair(
-            exchange("ping", ping, result(), **stream),
+            exchange("ping", PING, result(), **stream),
             exchange(
-                *("ping", ping, result()),
+                *("ping", PING, result()),
                 status=200,
                 answered={**_EVENTS, "x-accel-buffering": "no"},
             ),
@@ -453,8 +436,8 @@ def of_streams() -> dict[str, Pair]:
             **_STATELESS,
         ),
         "stream-not-primed": pair(
-            exchange("ping", ping, result(), method="POST", primed=False, events=("a",), **stream),
-            exchange("ping", ping, result(), method="POST", primed=True, events=("a",), **stream),
+            exchange("ping", PING, result(), method="POST", primed=False, events=("a",), **stream),
+            exchange("ping", PING, result(), method="POST", primed=True, events=("a",), **stream),
             transport=HTTP,
         ),
         "event-id-not-unique": (
@@ -469,17 +452,14 @@ def of_streams() -> dict[str, Pair]:
 
 
 def of_http() -> dict[str, Pair]:
-    ping, told = request("ping"), note("notifications/initialized")
-    stateless: dict[str, Any] = {**_STATELESS, "transport": HTTP}
-    mismatch = request_exchange("no Mcp-Method", "server/discover", error(-32020), status=400)
-    other = request_exchange("other Mcp-Method", "server/discover", error(-32020), status=400)
-    served = {**FINE}
+    told = note("notifications/initialized")
+    stateless: Json = {**_STATELESS, "transport": HTTP}
     discovered = result({**_NEW, "capabilities": {}, "supportedVersions": [STATELESS]})
     return {
         "server-error": status_pair("ping", 500, 400),
         "content-type": pair(
-            exchange("ping", ping, result(), status=200, answered={"content-type": "text/html"}),
-            exchange("ping", ping, result(), **FINE),
+            exchange("ping", PING, result(), status=200, answered={"content-type": "text/html"}),
+            exchange("ping", PING, result(), **FINE),
             transport=HTTP,
         ),
         "notification-status": pair(
@@ -506,16 +486,17 @@ def of_http() -> dict[str, Pair]:
         "origin-status": status_pair("foreign Origin", 400, 403),
         "get-status": status_pair("GET", 404, 405),
         "method-not-allowed-status": status_pair("GET", 400, 405, **_STATELESS),
-        "header-missing-status": pair(
-            request_exchange("no Mcp-Method", "server/discover", discovered, **served),
-            mismatch,
-            **stateless,
-        ),
-        "header-mismatch-status": pair(
-            request_exchange("other Mcp-Method", "server/discover", discovered, **served),
-            other,
-            **stateless,
-        ),
+        **{
+            rule: pair(
+                request_exchange(probe, "server/discover", discovered, **FINE),
+                request_exchange(probe, "server/discover", error(-32020), status=400),
+                **stateless,
+            )
+            for rule, probe in (
+                ("header-missing-status", "no Mcp-Method"),
+                ("header-mismatch-status", "other Mcp-Method"),
+            )
+        },
         "error-status": pair(
             request_exchange("unknown method", "none", error(-32601), **FINE),
             request_exchange("unknown method", "none", error(-32601), status=404),

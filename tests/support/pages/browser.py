@@ -173,13 +173,6 @@ class Page:
         for kind in ("rawKeyDown", "keyUp"):
             self("Input.dispatchKeyEvent", type=kind, **what)
 
-    def picture(self, file: Path, *, whole: bool = False) -> None:
-        """Take a picture, to look at while working on the page."""
-        import base64
-
-        answer = self("Page.captureScreenshot", captureBeyondViewport=whole)
-        file.write_bytes(base64.b64decode(answer["data"]))
-
     def _events(self, method: str) -> list[Json]:
         self.evaluate("0")  # earlier events have arrived before its answer
         return [event["params"] for event in self.pipe.events if event.get("method") == method]

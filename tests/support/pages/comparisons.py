@@ -1,6 +1,5 @@
 """Comparisons to render: a small, a large and a hostile one."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -129,41 +128,24 @@ def hostile() -> tuple[Comparison, Matrix]:
 
 def large() -> tuple[Comparison, Matrix]:
     """About as much as between two far revisions: 200 changes, and 300 rows of five revisions."""
-    changes = tuple(_changes())
-    revisions = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
-    return Comparison(*revisions[-2:], changes), Matrix(revisions, tuple(_rows()))
-
-
-def _changes() -> Iterator[ReportedChange]:
-    judgements = (
-        ("method-removed", severities_of(BREAKING, BREAKING, BREAKING, WARNING)),
-        ("field-type", severities_of(WARNING, INFO, BREAKING, WARNING)),
-        ("field-added", severities_of(INFO, INFO, INFO, NONE)),
+    changes = (
+        replace(
+            change,
+            item=f"SubscriptionsAcknowledgedNotification{number}.params._meta",
+            pointer=f"/$defs/SubscriptionsAcknowledgedNotification{number}/properties/params",
+        )
+        for number, change in enumerate(SMALL.changes * 50)
     )
-    for number in range(200):
-        code, severity = judgements[number % len(judgements)]
-        category = list(Category)[number % len(Category)]
-        item = f"SubscriptionsAcknowledgedNotification{number}.params._meta"
-        before, after = (
-            "map<JSONObject>",
-            "[AudioContent|EmbeddedResource|ImageContent|TextContent]",
+    rows = (
+        MatrixRow(
+            row.category,
+            f"notifications/subscriptions/acknowledged{number}",
+            (*row.cells, *row.cells[1:]),
         )
-        pointer = f"/$defs/SubscriptionsAcknowledgedNotification{number}/properties/params"
-        why = "A peer of the newer revision refuses a message without it."
-        yield ReportedChange(
-            code, category, item, "type changed", severity, pointer, before, after, why
-        )
-
-
-def _rows() -> Iterator[MatrixRow]:
-    for number in range(300):
-        category = Category.METHOD if number < 40 else Category.TYPE
-        name = f"notifications/subscriptions/acknowledged{number}"
-        cells = tuple(
-            ABSENT if revision < number % 3 else there(f"object, {revision + number % 7} members")
-            for revision in range(5)
-        )
-        yield MatrixRow(category, name, cells)
+        for number, row in enumerate((*(PING, CALL) * 20, *(AUDIO, TEXT) * 130))
+    )
+    revisions = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
+    return Comparison(*revisions[-2:], tuple(changes)), Matrix(revisions, tuple(rows))
 
 
 def page(

@@ -34,7 +34,6 @@ TRANSPORTS: Final = ("stdio", "HTTP")
 
 ADA: Final = {"name": "Ada", "entityType": "person", "observations": ["wrote the first program"]}
 ENGINE: Final = {"name": "Engine", "entityType": "machine", "observations": ["has 4 axes"]}
-PROGRAMS_IT: Final = {"from": "Ada", "to": "Engine", "relationType": "programs"}
 GRAPH: Final = "memory://knowledge-graph"
 TEA: Final = "<title>Tea</title><p>Boil <b>water</b>.</p><ul><li>one</li></ul>"
 TEA_SHOWN: Final = "# Tea\n\nBoil **water**.\n\n- one"
@@ -98,25 +97,12 @@ USES: Final[Mapping[str, Sequence[Use]]] = {
             ("watch", GRAPH, 1, "create_entities", {"entities": [ENGINE]}),
             {"heard": ["notifications/resources/updated"]},
         ),
-        _call("create_relations", {"relations": [PROGRAMS_IT]}, dict),
-        _call(
-            "search_nodes",
-            {"query": "PROGRAM"},
-            _structured_result({"entities": [ADA], "relations": [PROGRAMS_IT]}),
-        ),
-        (("read", GRAPH), re.compile("Ada.*programs")),
-        _call(
-            "add_observations",
-            {"observations": [{"entityName": "Bob", "contents": ["?"]}]},
-            {"failure": "There is no entity with the name Bob"},
-        ),
+        (("read", GRAPH), re.compile("Ada.*Engine")),
         _call(
             "create_entities",
             {"entities": [{"name": 1}]},
             {"failure": re.compile("/entities/0/name: .*got 1\n/entities/0/entityType: ")},
         ),
-        _call("delete_entities", {"entityNames": ["Ada", "Engine"]}, dict),
-        _call("read_graph", {}, _structured_result({"entities": [], "relations": []})),
     ],
     "git": [
         (
@@ -128,25 +114,14 @@ USES: Final[Mapping[str, Sequence[Use]]] = {
             ],
         ),
         _git("status", "modified: +tea.html"),
-        _git("diff_unstaged", r"\+<title>Tea", context_lines=1),
         _git("add", "are staged", files=["tea.html"]),
-        _git("commit", "^Committed as [0-9a-f]{40}$", message="Add tea"),
-        _git("log", "Message: Add tea", max_count=1),
-        _git("create_branch", "^Created topic from main$", branch_name="topic"),
-        _git("checkout", "topic", branch_name="topic"),
         _call("git_status", {"repo_path": "/"}, {"failure": re.compile("/repo_path: .*outside")}),
     ],
     "fetch": [
         (("tools",), ["fetch"]),
         (("prompts",), ["fetch"]),
         _call("fetch", {"url": "SITE/tea.html"}, re.compile(re.escape(TEA_SHOWN) + "$")),
-        _call(
-            "fetch",
-            {"url": "SITE/tea.html", "raw": True, "max_length": 5},
-            re.compile("<titl\n\n<error>Go on at start_index 5"),
-        ),
         (("prompt", "fetch", {"url": "SITE/tea.html"}), TEA_SHOWN),
-        _call("fetch", {"url": "SITE/none"}, {"failure": re.compile("answers 404$")}),
         _call("fetch", {"url": "file:///etc/passwd"}, {"failure": re.compile("/url: ")}),
     ],
     "mounted": [
@@ -169,16 +144,10 @@ USES: Final[Mapping[str, Sequence[Use]]] = {
                 {"text": str, "structuredContent": [str] * 3},
             ),
         ),
-        (("read", "weather://weather/forecast"), re.compile("celsius")),
         (("read", "news://news/headlines"), re.compile("top_story")),
     ],
     "elicitation": [
         (("tools",), ["book_table", "secure_payment", "connect_service"]),
-        _call(
-            "book_table",
-            {**FULL, "date": "2024-12-24"},
-            _text("A table is booked on 2024-12-24 at 19:00."),
-        ),
         _call(
             "book_table",
             FULL,

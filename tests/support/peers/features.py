@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final
 
+from mcp_protogen.base.jsonvalue import is_array
 from mcp_revisions import Progress
 from mcp_revisions.v2025_11_25.models import (
     CreateMessageRequestParams,
@@ -214,6 +215,43 @@ class Use:
         if hasattr(self.client, "ping"):
             await self.client.ping()
         return "alive"
+
+
+NAMES: Final = ["ask", "change", "count", "echo", "log", "roots", "sample", "sleep"]
+SEEN: Final[JsonObject] = {
+    "pages": (NAMES, True),
+    "call": "hi",
+    "structured": {"answer": 42},
+    "progress": [(number, 3) for number in (1, 2, 3)],
+    "resources": "content of a",
+    "errors": True,
+    "prompts": "Greet ada",
+    "completion": ["ada", "alan"],
+    "logging": {"said": "logged"},
+    "sampling": "model sampled",
+    "roots": "file:///root",
+    "elicitation": "accept ada",
+    "changes": ["resource", "tools"],
+    "poll": "done",
+    "cancellation": "hi",
+    "ping": "alive",
+}
+"""The result of each feature of `programs/mcp1_server.py` and `programs/mcp2_server.py`."""
+
+
+def features_of(revision: str, own: str, *without: str) -> list[str]:
+    """Return the features in `SEEN` of a revision in a class of another."""
+    missing = set(without)
+    if min(revision, own) < "2025-06-18":
+        missing |= {"elicitation", "structured"}
+    return [feature for feature in SEEN if feature not in missing]
+
+
+def check_seen(seen: JsonObject) -> None:
+    """Require that each feature has its result, whatever progress says in words."""
+    if is_array(progress := seen.get("progress")):
+        seen = {**seen, "progress": [step[:2] for step in progress]}
+    assert seen == {feature: SEEN[feature] for feature in seen}
 
 
 FEATURES: Final = (

@@ -12,8 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from support.folders import TESTS, environment
-from support.http.behind import NUMBER, together
-from support.http.forwarding import Forwarder
+from support.http.behind import Forwarder, together
 from support.patience import PATIENCE
 from support.peers.http_wire import run_proxy, wire_app
 from support.peers.places import PROGRAMS, Command
@@ -60,22 +59,22 @@ class Served:
 
 @asynccontextmanager
 async def serve_command(
-    *command: str | Path, behind: str = "", port: int | None = None
+    *command: str | Path, workers: int = 1, port: int | None = None
 ) -> AsyncGenerator[Served, None]:
-    """Run a server, or several `behind` a forwarder with that policy.
+    """Run a server, or several workers behind a forwarder.
 
     `PORT` in its arguments, and in the environment, is its port: the given one, or a free one. All
     can write into the folder `MARKS` in the environment.
     """
-    ports = [port or free_port() for _ in range(NUMBER if behind else 1)]
+    ports = [port or free_port() for _ in range(workers)]
     one = Served(ports[0])
     async with AsyncExitStack() as stack:
         marks = stack.enter_context(TemporaryDirectory(prefix="marks-"))
         running = [_process(one, command, port, marks) for port in ports]
         async with together(running):
-            if behind:
+            if workers > 1:
                 apps = [await stack.enter_async_context(wire_app(port)) for port in ports]
-                one.port = await stack.enter_async_context(run_proxy(Forwarder(apps, behind)))
+                one.port = await stack.enter_async_context(run_proxy(Forwarder(apps)))
             yield one
 
 

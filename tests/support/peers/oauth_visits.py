@@ -1,7 +1,7 @@
 """Visits of foreign clients to our server with authorization.
 
-The server is that of `programs/http_guarded_server.py`; the tokens come from an authorization
-server that enforces every rule.
+The server is that of `programs/http_guarded_server.py`; the tokens come from the authorization
+server of the tests.
 """
 
 import sys
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from support.auth import browsing
-from support.auth.authorization_server import AuthorizationServer
+from support.auth.authorization_server import AuthorizationServer, Behaviour, Client
 from support.auth.hosting import authorization_server
 from support.json_types import JsonObject
 from support.peers.http_peers import Served, with_packages
@@ -41,8 +41,9 @@ class GuardedServer:
 
 async def start_guarded(peers: Peers, times: int = 1000) -> GuardedServer:
     """Start both for the tests of a module; a token is valid for that number of requests."""
-    documents = {DOCUMENT: {"client_id": DOCUMENT, "redirect_uris": [REDIRECT]}}
-    issuer = await peers.enter(authorization_server(documents=documents))
+    described = Client(client_id=DOCUMENT, redirect_uris=(REDIRECT,))
+    behaviour = Behaviour(metadata={"client_id_metadata_document_supported": True})
+    issuer = await peers.enter(authorization_server(clients=(described,), behaviour=behaviour))
     program = PROGRAMS / "http_guarded_server.py"
     command = (*with_packages(), sys.executable, program, "PORT", issuer.issuer, str(times))
     return GuardedServer(issuer, await peers.server(*command))

@@ -4,20 +4,18 @@ The requirement files of `tests/peers` pin the installed packages; a change of a
 environment. Workers of one test run wait for each other.
 """
 
-import fcntl
 import shutil
 import subprocess
 import sys
 import venv
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 from time import time
 from typing import Final
 
-from support.folders import ROOT, TESTS
+from support.folders import ROOT, TESTS, alone
 from support.missing import skip_untested
 
 PEERS: Final = TESTS / "peers"
@@ -74,7 +72,8 @@ def make_once(name: str, state: str, make: Callable[[Path], None]) -> Path:
     """
     folder = BUILD / f"{name}-{sha256(state.encode()).hexdigest()[:12]}"
     ready, failed = folder / ".ready", BUILD / f"{name}.failed"
-    with _alone(name):
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with alone(failed):
         if not ready.exists() and not _is_recent(failed):
             try:
                 make(folder)
@@ -90,14 +89,6 @@ def make_once(name: str, state: str, make: Callable[[Path], None]) -> Path:
 def _is_recent(failed: Path) -> bool:
     """Return whether the attempt failed in this run or just before it."""
     return failed.exists() and time() - failed.stat().st_mtime < _RECENT
-
-
-@contextmanager
-def _alone(name: str) -> Generator[None, None, None]:
-    BUILD.mkdir(parents=True, exist_ok=True)
-    with (BUILD / f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def run_command(command: Command) -> str:

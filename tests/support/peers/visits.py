@@ -153,12 +153,12 @@ class Peers:
         return self._runner.run(work)
 
     async def server(
-        self, *command: str | Path, behind: str = "", port: int | None = None
+        self, *command: str | Path, workers: int = 1, port: int | None = None
     ) -> Served:
         """Start a server over HTTP; arguments as for `served`."""
-        key = behind, *command
+        key = workers, *command
         if key not in self._servers:
-            running = serve_command(*command, behind=behind, port=port)
+            running = serve_command(*command, workers=workers, port=port)
             self._servers[key] = await self._open.enter_async_context(running)
         return self._servers[key]
 
@@ -194,10 +194,10 @@ async def visit(
     path: str = "/mcp",
     cut_after: bytes | None = None,
     writes: str = "",
-    behind: str = "",
+    workers: int = 1,
 ) -> Visit:
     """Let a client use a server over HTTP, which then `writes` something to standard error."""
-    served = await peers.server(*server, behind=behind)
+    served = await peers.server(*server, workers=workers)
     before = len(served.errors)
     visitor = await peers.visitor(client)
     async with wire_to(served.port, cut_after=cut_after) as wire:

@@ -42,10 +42,7 @@ _TESTS = {
         *("mistakes", "tool_arguments", "toolkit_classes", "toolkit_lists", "toolkit_prompts"),
         "toolkit_resources",
     ),
-    "unit": (
-        *("facts", "revisions_are_data", "schema_files", "snapshot", "translation_deltas"),
-        "translation_rules",
-    ),
+    "unit": ("facts", "revisions_are_data", "schema_files", "snapshot", "translation_rules"),
 }
 
 

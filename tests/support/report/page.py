@@ -38,30 +38,33 @@ def page(folder: Path = records.FOLDER) -> str:
     found = {name: records.read(name, folder) for name in records.MADE_BY}
     known = {revision: layers.knowledge(revision) for revision in REVISIONS}
     places = found["unclear"]["places"]
-    patches = [
-        pointers for by_name in unclear.patched_pointers().values() for pointers in by_name.values()
-    ]
+    reasons = unclear.reasons()
     values = {
         "revisions": len(REVISIONS),
         "newest": {"revision": REVISIONS[-1], **_all_of(known[REVISIONS[-1]])},
         "places": len(places),
-        "patches": sum(map(len, patches)),
+        "patches": reasons.total(),
         "inputs": _inputs(),
         "generated": _generated_table(),
         "steps": _steps(),
         "known": _knowledge_table(known),
         **_suite(found["conformance"]),
-        **_differential(found["differential"]),
-        **_targets(found["targets"]),
+        "differential": found["differential"],
+        "verdicts": _verdicts(found["differential"]["verdicts"]),
+        "targets": found["targets"],
+        "outcomes": ", ".join(
+            f"{at} {_outcomes(found['targets']['targets'][name])}" for name, at in TARGETS.items()
+        ),
         "sdk": _sdk(found["python-sdk"]),
         "typescript_sdk": _sdk(found["typescript-sdk"]),
-        **_peers(found["peers"]),
+        "peers": found["peers"],
+        "sides": _peers(found["peers"]["peers"]),
         "mutants": found["mutants"],
         "costs": _costs(),
         **_adoption(found["adoption"]),
         "rehearsals": {**found["rehearsals"], "table": _rehearsals(found["rehearsals"])},
         "unclear": list(unclear.group_places(places)),
-        "reasons": table(("reason", "places"), unclear.reasons()),
+        "reasons": table(("reason", "places"), reasons.items()),
     }
     environment = Environment(
         undefined=StrictUndefined, autoescape=False, trim_blocks=True, keep_trailing_newline=True
@@ -162,38 +165,28 @@ def _suite(record: Json) -> Json:
     return {"suite": {**suite, **sums}}
 
 
-def _differential(record: Json) -> Json:
-    verdicts: Json = record["verdicts"]
+def _verdicts(verdicts: Json) -> str:
     rows = ((name, counts["accepted"], counts["refused"]) for name, counts in verdicts.items())
-    head = ("revision, extensions", "accepted by both", "refused by both")
-    return {"differential": record, "verdicts": table(head, rows)}
-
-
-def _targets(record: Json) -> Json:
-    runs = record["targets"]
-    outcomes = ", ".join(f"{at} {_outcomes(runs[name])}" for name, at in TARGETS.items())
-    return {"targets": record, "outcomes": outcomes}
+    return table(("revision, extensions", "accepted by both", "refused by both"), rows)
 
 
 def _sdk(record: Json) -> Json:
     return {**record, **{when: _outcomes(record[when]) for when in ("before", "after")}}
 
 
-def _peers(record: Json) -> Json:
+def _peers(peers: list[Json]) -> str:
     rows = (
         (
             f"`{peer['package']}`",
             peer["version"],
-            *(_peer_outcomes(peer.get(side, {})) for side in ("client", "server")),
+            *(
+                _outcomes(peer.get(side, {})).removesuffix(" passed")
+                for side in ("client", "server")
+            ),
         )
-        for peer in record["peers"]
+        for peer in peers
     )
-    head = ("peer", "version", "tests passed as client", "as server")
-    return {"peers": record, "sides": table(head, rows)}
-
-
-def _peer_outcomes(outcomes: Json) -> str:
-    return _outcomes(outcomes).removesuffix(" passed")
+    return table(("peer", "version", "tests passed as client", "as server"), rows)
 
 
 def _outcomes(outcomes: Json) -> str:

@@ -18,59 +18,42 @@ class Peer:
 
     name: str
     package: str
-    pins: str
     tests: str
     """A pattern for names of tests; the first peer that fits has the test."""
+    pins: str = "package.json"
 
 
 PEERS: Final = (
-    Peer("MCP Apps SDK", "@modelcontextprotocol/ext-apps", "package.json", r"apps_sdk"),
-    Peer(
-        "tasks package", "@modelcontextprotocol/ext-tasks", "package.json", r"ext-tasks|_works_as"
-    ),
-    Peer("mcp-remote", "mcp-remote", "package.json", r"a_bridge_signs_in"),
-    Peer(
-        "reference server",
-        "@modelcontextprotocol/server-everything",
-        "package.json",
-        r"reference_server",
-    ),
+    Peer("MCP Apps SDK", "@modelcontextprotocol/ext-apps", "apps_sdk"),
+    Peer("tasks package", "@modelcontextprotocol/ext-tasks", "ext-tasks|_works_as"),
+    Peer("mcp-remote", "mcp-remote", "a_bridge_signs_in"),
+    Peer("reference server", "@modelcontextprotocol/server-everything", "reference_server"),
     Peer(
         "TypeScript SDK, generation 2",
         "@modelcontextprotocol/client",
-        "package.json",
-        r"TypeScript 2|skills_of_others.*typescript|binds_its_token",
+        "TypeScript 2|skills_of_others.*typescript|binds_its_token",
     ),
+    Peer("TypeScript SDK, generation 1", "@modelcontextprotocol/sdk", "TypeScript 1|typescript"),
     Peer(
-        "TypeScript SDK, generation 1",
-        "@modelcontextprotocol/sdk",
-        "package.json",
-        r"TypeScript 1|typescript",
-    ),
-    Peer(
-        "fastmcp-tasks",
-        "fastmcp-tasks",
+        *("fastmcp-tasks", "fastmcp-tasks", "fastmcp-tasks|tasks_of_fastmcp"),
         "requirements-fastmcp-tasks.txt",
-        r"fastmcp-tasks|tasks_of_fastmcp",
     ),
-    Peer("fastmcp", "fastmcp", "requirements-mcp-2.txt", r"fastmcp"),
+    Peer("fastmcp", "fastmcp", "fastmcp", "requirements-mcp-2.txt"),
     Peer(
         "Python SDK, generation 2",
         "mcp",
-        "requirements-mcp-2.txt",
         r"generation[_ ]2|mcp[- ]2|\[mcp\]|the_stateless_revision\[|nothing_is_left",
+        "requirements-mcp-2.txt",
     ),
     Peer(
         "Python SDK, generation 1",
         "mcp",
+        "generation[_ ]1|mcp[- ]?1|old_transport_of_the_python_sdk",
         "requirements-mcp-1.txt",
-        r"generation[_ ]1|mcp[- ]?1|old_transport_of_the_python_sdk",
     ),
 )
 
-OURS_ALONE: Final = re.compile(
-    r"test_matrix|peer_batches|all_servers_are_visited|^test_python_sdk_surface"
-)
+OURS_ALONE: Final = re.compile(r"test_matrix|all_servers_are_visited|^test_python_sdk_surface")
 """Tests that show something else than that a peer and we understand each other."""
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from support.json_types import read_json
@@ -21,13 +21,10 @@ KINDS: Final = {
 
 _SPECIFICATION: Final = "https://modelcontextprotocol.io/specification"
 _END_OF_CLAUSE: Final = re.compile(r"[.;]( |$)|, so ")
-_FOLDERS: Final = {
-    **{revision: SCHEMA / revision for revision in REVISIONS},
-    **{
-        f"extension {extension}": SCHEMA / "extensions" / extension
-        for extension in ("apps", "tasks")
-    },
-}
+_FOLDERS: Final = (
+    *(SCHEMA / revision for revision in REVISIONS),
+    *(SCHEMA / "extensions" / extension for extension in ("apps", "tasks")),
+)
 
 
 def group_places(places: Iterable[Json]) -> Iterator[tuple[str, list[Json]]]:
@@ -64,20 +61,8 @@ def _link(place: str) -> str:
     return f"[{place}]({_SPECIFICATION}/{page.removesuffix('/index')}{to})"
 
 
-def patched_pointers() -> Mapping[str, Mapping[str, list[str]]]:
-    """Return the pointers of all patches, by reason and by revision or extension."""
-    found: dict[str, dict[str, list[str]]] = {}
-    for name, folder in _FOLDERS.items():
-        for entry in read_json(folder / "patches.json")["patches"]:
-            pointers = found.setdefault(entry["reason"], {}).setdefault(name, [])
-            pointers.append(entry["pointer"])
-    return found
-
-
-def reasons() -> Iterator[tuple[str, int]]:
-    """Yield the first clause of each reason for patches, and how many patches have it."""
-    counts: Counter[str] = Counter()
-    for reason, places in patched_pointers().items():
-        first = _END_OF_CLAUSE.split(reason)[0]
-        counts[first] += sum(map(len, places.values()))
-    yield from counts.items()
+def reasons() -> Counter[str]:
+    """Count the patches by the first clause of their reason."""
+    files = (read_json(folder / "patches.json") for folder in _FOLDERS)
+    found = (entry["reason"] for file in files for entry in file["patches"])
+    return Counter(_END_OF_CLAUSE.split(reason)[0] for reason in found)

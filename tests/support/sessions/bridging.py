@@ -9,19 +9,17 @@ from mcp_protogen.runtime.core.revision import Revision
 from mcp_protogen.runtime.testing import in_memory
 from mcp_protogen.runtime.transports.memory import memory_pair
 from mcp_revisions.v2025_11_25 import Server
-from mcp_revisions.v2025_11_25.models import ElicitRequestFormParams
 from support.json_types import Json, JsonObject
-from support.revisions import OLD
 from support.sessions.talking import (
     CAPABILITIES,
     META,
     Accepting,
     Hand,
-    models,
     modern,
     pkg,
 )
-from support.sessions.wiretap import FORM, ClientT
+from support.sessions.talking import form as form
+from support.sessions.wiretap import ClientT
 
 USUAL = pkg.Options()
 ASKED: JsonObject = {**META, CAPABILITIES: {"elicitation": {}}}
@@ -59,13 +57,6 @@ async def through(
 
         async with pkg.connect(open, ours, options=own) as one:
             yield one
-
-
-def form(message: str, revision: str = OLD) -> ElicitRequestFormParams:
-    params: ElicitRequestFormParams = models(revision).ElicitRequestFormParams(
-        message=message, requested_schema=FORM
-    )
-    return params
 
 
 def call_x(id: int, name: str = "x", **members: Json) -> JsonObject:

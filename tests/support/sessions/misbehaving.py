@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 MODE, COUNTER = sys.argv[1], Path(sys.argv[2])
-OLD = "2025-11-25"
 Message: TypeAlias = dict[str, Any]
 ERRORS = {"-32601", "-32602", "-32600", "-32000"}
 
@@ -29,13 +28,9 @@ def send(message: Message) -> None:
     write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
 
 
-def welcome(asked: Message, version: str = OLD) -> None:
-    info = {"name": "misbehaving", "version": "1"}
-    result: Message = {
-        "protocolVersion": version,
-        "capabilities": {"tools": {}},
-        "serverInfo": info,
-    }
+def welcome(asked: Message) -> None:
+    result: Message = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}}
+    result["serverInfo"] = {"name": "misbehaving", "version": "1"}
     send({"id": asked["id"], "result": result})
 
 
@@ -55,10 +50,6 @@ def answer_probe(asked: Message) -> None:
 
 def initialize(asked: Message) -> None:
     match MODE:
-        case "wrong version":
-            welcome(asked, "1999-01-01")
-        case "echoed version":
-            welcome(asked, "2026-07-28")
         case "mute":
             pass
         case "modern after all":
@@ -83,28 +74,22 @@ def call(asked: Message) -> None:
         case "half a line":
             write(b'{"jsonrpc":"2.0","id":')
             sys.exit(0)
-        case "garbage":
+        case "noise":
             write(bytes(range(256)) * 100 + b"\n\n\xff\n")
+            send({"id": 12345, "result": {}})
+            send({"id": "abc", "error": {"code": 1, "message": "m"}})
+            send({"id": 1, "method": "no/such"})
+            send({"id": True, "method": "ping"})
             send(answer)
+            send(answer)
+            send({"id": asked["id"], "error": {"code": 1, "message": "late"}})
         case "flood":
             for number in range(20_000):
                 params = {"level": "info", "data": number}
                 send({"method": "notifications/message", "params": params})
             send(answer)
-        case "twice":
-            send(answer)
-            send(answer)
-            send({"id": asked["id"], "error": {"code": 1, "message": "late"}})
-        case "to nothing":
-            send({"id": 12345, "result": {}})
-            send({"id": "abc", "error": {"code": 1, "message": "m"}})
-            send(answer)
         case "wrong shape":
             send({"id": asked["id"], "result": {"content": "text"}})
-        case "requests":
-            send({"id": 1, "method": "no/such"})
-            send({"id": True, "method": "ping"})
-            send(answer)
         case _:
             send(answer)
 

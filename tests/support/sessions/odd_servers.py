@@ -18,7 +18,6 @@ from support.sessions.talking import (
     content_of,
     discover_result,
     pkg,
-    run,
     welcome,
 )
 
@@ -252,37 +251,22 @@ def http_error(status: int) -> pytest.RaisesExc[pkg.HttpError]:
 BOTH = pytest.mark.parametrize("revision", ERAS)
 
 
-def calling(play: Play, revision: str = OLD, **more: Any) -> list[Request]:
+async def calling(play: Play, **more: Any) -> list[Request]:
     """Call a tool, expecting the usual answer; return the requests to the server."""
-    seen: list[Request] = []
-
-    async def script() -> None:
-        async with odd_server(play) as server:
-            async with connecting(server.url, **more) as ours:
-                result = await ours.call_tool("x")
-                assert content_of(result)[0].text == "done"
-            seen.extend(server.requests)
-
-    run(script())
-    return seen
+    async with odd_server(play) as server:
+        async with connecting(server.url, **more) as ours:
+            assert content_of(await ours.call_tool("x"))[0].text == "done"
+        return server.requests
 
 
-def failing(
-    play: Play, raises: pytest.RaisesExc[Raised], revision: str = OLD, **more: Any
+async def failing(
+    play: Play, raises: pytest.RaisesExc[Raised], **more: Any
 ) -> tuple[Raised, list[Request]]:
     """Call a tool, expecting an error; return it with the requests to the server."""
-    seen: list[Request] = []
-    raised: list[Raised] = []
-
-    async def script() -> None:
-        async with odd_server(play) as server, connecting(server.url, **more) as ours:
-            with raises as caught:
-                await ours.call_tool("x")
-            raised.append(caught.value)
-            seen.extend(server.requests)
-
-    run(script())
-    return raised[0], seen
+    async with odd_server(play) as server, connecting(server.url, **more) as ours:
+        with raises as caught:
+            await ours.call_tool("x")
+        return caught.value, [*server.requests]
 
 
 def gets(requests: list[Request]) -> list[str | None]:

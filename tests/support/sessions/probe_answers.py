@@ -72,6 +72,7 @@ OVER_HTTP: Final = (
         HANDSHAKE,
         (
             Http(200, {"error": "what?"}),
+            Http(200, {"id": 0, "result": DISCOVERED["result"]}),
             Http(200, [DISCOVERED]),
             Http(200, b"<p>Welcome</p>", media="text/html"),
             Http(202),
@@ -103,7 +104,10 @@ OVER_HTTP: Final = (
     Row(
         "any other status, any other error of JSON-RPC",
         HANDSHAKE,
-        tuple(Http(status, failure(code)) for status in _STATUSES for code in _OTHER_ERRORS),
+        (
+            *(Http(status, failure(code)) for status in _STATUSES for code in _OTHER_ERRORS),
+            *(Http(400, {**failure(-32602), "id": id}) for id in (None, "server-error")),
+        ),
     ),
     Row(
         "4xx without such an error: 400, 404, 405, 406 and others",

@@ -13,7 +13,7 @@ from mcp_protogen.runtime.server.base import ServerBase
 from mcp_protogen.runtime.transports.memory import memory_pair
 from mcp_revisions import v2026_07_28 as stateless
 from mcp_revisions.v2025_11_25 import Client, Server, Session
-from mcp_revisions.v2025_11_25.models import CallToolRequestParams
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams, ElicitRequestFormParams
 from support.coroutines import run as run
 from support.json_types import Json, JsonObject
 from support.revisions import OLD, STATELESS
@@ -85,6 +85,23 @@ def content_of(result: object) -> Json:
     return cast(Any, result).content
 
 
+FORM = {"type": "object", "properties": {"x": {"type": "string"}}}
+
+
+def form(message: str, revision: str = OLD) -> ElicitRequestFormParams:
+    m = models(revision)
+    kind = getattr(m, "ElicitRequestFormParams", None) or m.ElicitRequestParams
+    params: ElicitRequestFormParams = kind(message=message, requested_schema=FORM)
+    return params
+
+
+async def ask_form(session: Any, message: str = "?") -> str:
+    """Ask a client to fill in a form; return what it writes as `x`."""
+    asked = form(message, session.TABLE.revision)
+    answer = await session.request(entry(session, "elicitation/create"), asked)
+    return str(content_of(answer)["x"])
+
+
 class Hand:
     """One end of a connection, played by hand in JSON."""
 
@@ -114,6 +131,13 @@ class Hand:
         """Send a request and take the next message."""
         await self.send(request(method, id, **params))
         return await self.take()
+
+    async def greet(self, version: str = OLD, **capabilities: object) -> Json:
+        """Shake hands as a client; return what the server says."""
+        await self.send(hello(version, **capabilities))
+        said = (await self.take())["result"]
+        await self.send(INITIALIZED)
+        return said
 
     async def is_silent(self, seconds: float = 0.05) -> bool:
         """Return whether no message comes for a while."""
@@ -172,9 +196,8 @@ async def shaken(
 ) -> AsyncGenerator[Hand, None]:
     """Serve; yield the client's end after a handshake."""
     async with serve_by_hand(servers, **options) as hand:
-        await hand.send(hello(version, elicitation={}, sampling={}, roots={}))
-        assert (await hand.take())["result"]["protocolVersion"] == version
-        await hand.send(INITIALIZED)
+        said = await hand.greet(version, elicitation={}, sampling={}, roots={})
+        assert said["protocolVersion"] == version
         yield hand
 
 

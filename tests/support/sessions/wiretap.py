@@ -11,6 +11,7 @@ from mcp_revisions.v2025_11_25 import Client, Server
 from support.coroutines import until as until
 from support.json_types import Json, JsonObject
 from support.revisions import OLD, STATELESS
+from support.sessions.talking import FORM as FORM
 from support.sessions.talking import (
     Accepting,
     Hand,
@@ -28,8 +29,6 @@ LEVEL = "io.modelcontextprotocol/logLevel"
 LISTEN, UPDATED = "subscriptions/listen", "notifications/resources/updated"
 TOOLS_CHANGED = "notifications/tools/list_changed"
 ELICIT, SET_LEVEL = "elicitation/create", "logging/setLevel"
-FORM = {"type": "object", "properties": {"x": {"type": "string"}}}
-
 
 ClientT = TypeVar("ClientT", Client, stateless.Client)
 

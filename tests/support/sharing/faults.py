@@ -8,7 +8,6 @@ from typing import Any
 from mcp_protogen.runtime.storage.engine import GAP
 from support.http.serving import Session, Site, serving
 from support.sessions.talking import pkg
-from support.sharing.parts import Part
 
 
 class Engine:
@@ -19,6 +18,8 @@ class Engine:
         self.away = False
         self.failing: set[str] = set()
         """Calls by name that it does not answer."""
+        self.losing: set[str] = set()
+        """Calls by name that it does, without an answer that arrives."""
         self.slow: set[str] = set()
         """Calls by name that take a while, also those that fail."""
         self.keeps_leases = False
@@ -82,6 +83,20 @@ def at(session: Session, site: Site) -> Session:
     return Session(site, session.revision, session.id, session.headers)
 
 
+class _Part:
+    """A proxy for `sessions`, `events`, `tasks` or `mail` of a connection."""
+
+    def __init__(self, connection: "Connection", name: str) -> None:
+        self._connection = connection
+        self._name = name
+
+    def __getattr__(self, method: str) -> Any:
+        def call(*given: Any, **named: Any) -> Any:
+            return self._connection.call(self._name, method, given, named)
+
+        return call
+
+
 class Connection:
     inner: Any
 
@@ -93,10 +108,10 @@ class Connection:
         """Whether nothing that is sent to it arrives."""
         self.lapsed = False
         self.killed = False
-        self.sessions = Part(self, "sessions")
-        self.events = Part(self, "events")
-        self.tasks = Part(self, "tasks")
-        self.mail = Part(self, "mail")
+        self.sessions = _Part(self, "sessions")
+        self.events = _Part(self, "events")
+        self.tasks = _Part(self, "tasks")
+        self.mail = _Part(self, "mail")
 
     @property
     def current(self) -> bool:
@@ -135,6 +150,8 @@ class Connection:
         if name in engine.held:
             await engine.held[name].wait()
         self._check(name)
+        if name in engine.losing:
+            raise pkg.EngineUnavailable
         return outcome
 
     def _check(self, name: str) -> None:

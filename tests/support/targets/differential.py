@@ -29,7 +29,7 @@ COMPARED: Final = REVISIONS if tables.count(0, 1) else (REVISIONS[0], REVISIONS[
 """The revisions whose types are compared: the first and the last, or all with `--all`."""
 
 EXAMPLES: Final = tables.count(3, 30)
-_NO_FRACTION = "x-no-fraction"
+_NO_FRACTION = "x_no_fraction"
 _exceptions: Any = import_module("jsonschema.exceptions")  # has types in part
 
 
@@ -170,22 +170,22 @@ def _document(revision: str, differences: tuple[Difference, ...]) -> Json:
     return document
 
 
+def _no_fraction(_: Any, __: Any, value: object, ___: Json) -> Iterator[object]:
+    if isinstance(value, float):
+        yield _exceptions.ValidationError("a number with a fraction")
+
+
+@cache
+def _validator_class(revision: str, differences: tuple[Difference, ...]) -> Any:
+    definitions = _document(revision, differences)["$defs"]
+    return oracle.make_validator_class(definitions, **{_NO_FRACTION: _no_fraction})
+
+
 @cache
 def _validator(revision: str, differences: tuple[Difference, ...], pointer: str) -> Any:
-    document = _document(revision, differences)
     # Changes may wrap the schema at a pointer, but not a definition or the object of a member.
-    schema = _at(document, pointer)
-
-    def no_fraction(_: Any, __: Any, value: object, ___: Json) -> Iterator[object]:
-        if isinstance(value, float):
-            yield _exceptions.ValidationError("a number with a fraction")
-
-    def follow(validator: Any, reference: str, value: object, _: Json) -> Iterator[object]:
-        name = reference.removeprefix("#/$defs/")
-        yield from validator.descend(value, document["$defs"][name])
-
-    extra = {"$ref": follow, _NO_FRACTION: no_fraction}
-    return oracle.validators.extend(oracle.validators.Draft202012Validator, extra)(schema)
+    schema = _at(_document(revision, differences), pointer)
+    return _validator_class(revision, differences)(schema)
 
 
 def _at(document: Json, pointer: str) -> Json:

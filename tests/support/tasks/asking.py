@@ -15,6 +15,18 @@ DECLARED: Final[JsonObject] = {
 """The `_meta` of a client that can have tasks, of the extension."""
 
 
+def refused(answer: Json) -> int:
+    """Return the code of an error response."""
+    code: int = answer["error"]["code"]
+    return code
+
+
+def text_in(answer: Json) -> str:
+    """Return the text of a tool's result, in a response or a task."""
+    (block,) = answer["result"]["content"]
+    return str(block["text"])
+
+
 async def call(hand: Hand, name: str, *, meta: JsonObject = DECLARED, **arguments: Any) -> Json:
     """Call a tool; return the answer."""
     return await hand.ask("tools/call", "call", name=name, arguments=arguments, _meta=meta)

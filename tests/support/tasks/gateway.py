@@ -107,44 +107,29 @@ class Answers:
     def __init__(self) -> None:
         self.asked: list[Any] = []
 
-    def chosen(self, params: Any) -> Any:
+
+def client_class(revision: str, *bases: type[Any]) -> type[Any]:
+    """Return a class of clients with tasks of a revision."""
+    mcp: Any = pkg.load(revision)
+    m = mcp.models
+
+    async def on_elicit(self: Answers, params: object) -> Any:
         self.asked.append(params)
-        return {"action": "accept", "content": {"value": True}}
+        return m.ElicitResult(action="accept", content={"value": True})
 
-    def sample(self, params: Any) -> Any:
+    async def on_create_message(self: Answers, params: object) -> Any:
         self.asked.append(params)
-        return {"role": "assistant", "content": {"type": "text", "text": "It"}, "model": "m"}
+        text = m.TextContent(text="It")
+        return m.CreateMessageResult(role="assistant", content=text, model="m")
+
+    handlers = {"on_elicit": on_elicit, "on_create_message": on_create_message}
+    return type("Ours", (Answers, *bases, mcp.Client), handlers)
 
 
-class FromHandshake(Answers, TaskCalls, handshake.Client):
-    """A client of 2025-11-25."""
-
-    async def on_elicit(
-        self, params: handshake.models.ElicitRequestParams
-    ) -> handshake.models.ElicitResult:
-        return handshake.models.ElicitResult.from_wire(self.chosen(params))
-
-    async def on_create_message(
-        self, params: handshake.models.CreateMessageRequestParams
-    ) -> handshake.models.CreateMessageResult:
-        return handshake.models.CreateMessageResult.from_wire(self.sample(params))
-
-
-class FromStateless(Answers, TasksClient, TaskCalls, stateless.Client):
-    """A client of 2026-07-28."""
-
-    async def on_elicit(
-        self, params: stateless.models.ElicitRequestParams
-    ) -> stateless.models.ElicitResult:
-        return stateless.models.ElicitResult.from_wire(self.chosen(params))
-
-    async def on_create_message(
-        self, params: stateless.models.CreateMessageRequestParams
-    ) -> stateless.models.CreateMessageResult:
-        return stateless.models.CreateMessageResult.from_wire(self.sample(params))
-
-
-CLIENTS: Final[dict[str, Any]] = {OLD: FromHandshake, STATELESS: FromStateless}
+CLIENTS: Final[dict[str, Any]] = {
+    OLD: client_class(OLD, TaskCalls),
+    STATELESS: client_class(STATELESS, TasksClient, TaskCalls),
+}
 
 
 @asynccontextmanager

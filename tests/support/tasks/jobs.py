@@ -1,6 +1,5 @@
 """A server of task functions, and a client that calls them and is asked."""
 
-import json
 from typing import Any
 
 from mcp_protogen.runtime.core.models import WireModel
@@ -12,8 +11,6 @@ from support.tasks.gateway import Tools
 OPTIONS = Options(timeout=30, drain=0, tasks=TaskOptions(poll_interval=0.01, max_tasks=20))
 RELATED = "io.modelcontextprotocol/related-task"
 TASK: Any = {"task": m.TaskMetadata(ttl=60000)}
-
-Tapped = list[tuple[str, dict[str, Any]]]
 
 
 class Jobs(Tools, Server):
@@ -48,15 +45,6 @@ class AnsweringClient(Client):
         if self.refuses:
             raise McpError(-1, "Not now")
         return m.ElicitResult(action="accept", content={"name": params.message[0]})
-
-
-def keeping(tapped: Tapped) -> Any:
-    """Return a tap that records each message."""
-
-    def keep(sender: str, message: bytes) -> None:
-        tapped.append((sender, json.loads(message)))
-
-    return keep
 
 
 async def create_job(client: Client, name: str, **options: Any) -> m.CreateTaskResult:

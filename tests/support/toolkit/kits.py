@@ -2,13 +2,13 @@
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
+from itertools import count
 from typing import Any, cast
 
 from mcp_revisions import CheckedResults as CheckedResults
-from mcp_revisions import InvalidParams as InvalidParams
 from mcp_revisions import LocalError as LocalError
 from mcp_revisions import McpError as McpError
-from mcp_revisions import MissingCapability as MissingCapability
 from mcp_revisions import RemoteError as RemoteError
 from mcp_revisions import ResourceNotFound as ResourceNotFound
 from mcp_revisions import ToolError as ToolError
@@ -21,7 +21,7 @@ from mcp_revisions import tool as tool
 from mcp_revisions import v2025_11_25, v2026_07_28
 from support.json_types import Json, JsonObject
 from support.revisions import HANDSHAKE, OLD
-from support.sessions.talking import Hand, Servers, modern
+from support.sessions.talking import Servers, modern, request
 from support.sessions.talking import pkg as pkg
 from support.sessions.talking import run as run
 from support.sessions.talking import serve_by_hand as serve_by_hand
@@ -58,23 +58,19 @@ async def asking(
         if revision in HANDSHAKE
         else serve_by_hand(server, revisions=revisions, **options)
     )
+    ids = count(1)
     async with connected as hand:
 
-        async def ask(method: str, **params: object) -> Json:
-            ask.id += 1  # type: ignore[attr-defined]
-            id = ask.id  # type: ignore[attr-defined]
-            return outcome(await send_request(hand, revision, method, id, **params))
+        async def ask(method: str, **params: Any) -> Json:
+            """Return the result of a request; raise `Refused`."""
+            send = request if revision in HANDSHAKE else partial(modern, revision=revision)
+            await hand.send(send(method, next(ids), **params))
+            message = await hand.take()
+            if "error" in message:
+                raise Refused(message["error"])
+            return message["result"]
 
-        ask.id = 0  # type: ignore[attr-defined]
         yield ask
-
-
-async def send_request(hand: Hand, revision: str, method: str, id: int, **params: object) -> Json:
-    """Send a request; return the next message."""
-    if revision in HANDSHAKE:
-        return await hand.ask(method, id, **params)
-    await hand.send(modern(method, id, revision, **params))
-    return await hand.take()
 
 
 class Refused(Exception):
@@ -85,13 +81,6 @@ class Refused(Exception):
         self.code = error["code"]
         self.message = error["message"]
         self.data: Json = error.get("data")
-
-
-def outcome(message: JsonObject) -> Json:
-    """Return the result of an answer; raise `Refused`."""
-    if "error" in message:
-        raise Refused(message["error"])
-    return message["result"]
 
 
 def answers(server: Servers, revision: str, *requests: tuple[str, JsonObject]) -> list[Json]:

@@ -1,8 +1,8 @@
 """Servers that others mount, and clients that record changes."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any, cast, get_args
 
 from mcp_protogen.runtime.toolkit.mounting import add_mount
@@ -13,9 +13,9 @@ from mcp_protogen.runtime.transports.base import Opener
 from mcp_protogen.servers.gateway.proxies import proxy_for
 from mcp_protogen.servers.gateway.settings import Asking, ServerSettings
 from mcp_revisions import v2025_11_25
-from support.folders import GENERATED
-from support.http.serving import run_app
-from support.revisions import HANDSHAKE, REVISIONS
+from support.folders import GENERATED, ROOT
+from support.http.serving import run_own_app
+from support.revisions import HANDSHAKE, OLD, REVISIONS
 from support.sessions.talking import client, pkg
 from support.sessions.wiretap import until as until
 
@@ -30,7 +30,7 @@ LIMITS = ("revision", "questions", "concurrency")
 PROGRAM = """
 import sys
 
-sys.path.insert(0, {path!r})
+sys.path[:0] = {paths!r}
 
 from support.toolkit.mounting import mounting, weather
 
@@ -208,16 +208,27 @@ async def wait_for_connections(server: Any, number: int) -> None:
     await until(lambda: len(server.sessions) == number)
 
 
+Connect = Callable[..., Awaitable[Any]]
+
+
+@asynccontextmanager
+async def serving_over_http(server: Any, **options: Any) -> AsyncGenerator[Connect, None]:
+    """Yield a function that connects a client, which speaks its own revision."""
+    served = server.http(**options)
+    async with run_own_app(served) as port, AsyncExitStack() as stack:
+
+        async def connect(one: Any, **headers: str) -> Any:
+            opener = pkg.open_http(f"http://127.0.0.1:{port}/mcp", headers=headers)
+            opening = pkg.connect(opener, one, revisions=(revision_of(one),))
+            return await stack.enter_async_context(opening)
+
+        yield connect
+
+
 @asynccontextmanager
 async def over_http(one: Any, server: Any, **headers: str) -> AsyncGenerator[Any, None]:
-    served = server.http()
-    async with run_app(served) as port:
-        try:
-            opener = pkg.open_http(f"http://127.0.0.1:{port}/mcp", headers=headers)
-            async with pkg.connect(opener, one, revisions=(revision_of(one),)) as connected:
-                yield connected
-        finally:
-            await served.close()
+    async with serving_over_http(server) as connect:
+        yield await connect(one, **headers)
 
 
 def revision_of(one: Any) -> Any:
@@ -231,11 +242,7 @@ def in_memory(one: Any, server: Any) -> AbstractAsyncContextManager[Any]:
 
 def program(make: str) -> str:
     """Return a program that runs a server, such as `mounting('2025-11-25', '2025-11-25')`."""
-    path = str(GENERATED)
-    tests = str(GENERATED.parent / "tests")
-    return PROGRAM.format(path=path, make=make).replace(
-        "\n\nfrom support", f"\nsys.path.insert(0, {tests!r})\n\nfrom support"
-    )
+    return PROGRAM.format(paths=[str(GENERATED), str(ROOT / "tests")], make=make)
 
 
 async def names_of(one: Any) -> dict[str, list[str]]:
@@ -251,3 +258,32 @@ async def names_of(one: Any) -> dict[str, list[str]]:
 async def text_of(one: Any, name: str, **arguments: Any) -> str:
     called = await one.call_tool(name, arguments)
     return "".join(block.text for block in called.content)
+
+
+async def use_weather(hearing: Hearing, one: Any, above: str = OLD, own: str = OLD) -> None:
+    """Use all of the weather of a revision, which is mounted in an app of another one."""
+    m: Any = pkg.load(hearing.revision).models
+    assert await names_of(one) == {
+        "tools": ["weather_forecast", *(["weather_age"] if own in ASKING else []), "weather_touch"],
+        "prompts": ["weather_pack"],
+        "resources": ["data://weather/now"],
+        "templates": ["data://weather/{place}"],
+    }
+    reports: list[Any] = []
+    given: Any = {"place": "Oslo"}
+    called = await one.call_tool("weather_forecast", given, on_progress=reports.append)
+    assert called.content[0].text == "rain in Oslo"
+    await until(lambda: [tuple(report)[:2] for report in reports] == [(1, 2)])
+    if hearing.revision in HANDSHAKE:
+        await hearing.logs("asked")
+    if {own, above, hearing.revision} <= {*ASKING}:
+        assert await text_of(one, "weather_age") == "42 years"
+    for uri, text in (("now", "dry"), ("Rome", "dry in Rome")):
+        (read,) = (await one.read_resource(f"data://weather/{uri}")).contents
+        assert (read.uri, read.text) == (f"data://weather/{uri}", text)
+    asked = await one.get_prompt("weather_pack", given)
+    assert asked.messages[0].content.text == "Pack for Oslo"
+    if hasattr(m, "ResourceTemplateReference"):
+        about = m.ResourceTemplateReference(uri="data://weather/{place}")
+        argument = m.CompleteRequestParamsArgument(name="place", value="r")
+        assert (await one.complete(about, argument)).completion.values == ["Rome"]

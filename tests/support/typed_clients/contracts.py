@@ -136,35 +136,25 @@ COUNTS: Final = tool(
     "counts", returns={"type": "object", "additionalProperties": {"type": "integer"}}
 )
 FREE: Final = tool("free") | {"inputSchema": {"additionalProperties": True}}
+_NODE: Final[Json] = {"$ref": "#/$defs/Node"}
+_DEFINED: Final[Json] = {
+    "$defs": {
+        "Node": {
+            "type": "object",
+            "properties": {
+                "name": {"type": "string"},
+                "inner": {"type": "array", "items": _NODE},
+            },
+            "required": ["name"],
+        }
+    }
+}
 TREE: Final = tool(
     "grow",
-    **{
-        "$defs": {
-            "Node": {
-                "type": "object",
-                "properties": {
-                    "name": {"type": "string"},
-                    "inner": {"type": "array", "items": {"$ref": "#/$defs/Node"}},
-                },
-                "required": ["name"],
-            }
-        }
-    },
-    properties={"root": {"$ref": "#/$defs/Node"}},
+    **_DEFINED,
+    properties={"root": _NODE},
     required=["root"],
-    returns={
-        "$ref": "#/$defs/Node",
-        "$defs": {
-            "Node": {
-                "type": "object",
-                "properties": {
-                    "name": {"type": "string"},
-                    "inner": {"type": "array", "items": {"$ref": "#/$defs/Node"}},
-                },
-                "required": ["name"],
-            }
-        },
-    },
+    returns={**_NODE, **_DEFINED},
 )
 PERHAPS: Final = tool("perhaps", returns={"anyOf": [{"type": "integer"}, {"type": "null"}]})
 SIZE: Final = tool("size", returns={"type": "integer"})

@@ -1,10 +1,13 @@
 """Small packages and a stand-in for the generator, for tests of everything around generation."""
 
+import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
+from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.pipeline.output.lock import LOCK_NAME
 from mcp_protogen.pipeline.output.publish import PublishResult, publish
 from mcp_protogen.pipeline.output.workspace import exclusive
 from mcp_protogen.pipeline.package import GeneratedFile, GenerationInputs, Package, RevisionInputs
@@ -69,3 +72,12 @@ def beside(folder: Path) -> list[str]:
 
 def codes(caught: pytest.ExceptionInfo[ProblemError]) -> list[str]:
     return [problem.code for problem in caught.value.problems]
+
+
+def forge(out: Path, **texts: str) -> None:
+    """Edit files, which are named without `.py`, and the lock to fit."""
+    lock = json.loads((out / LOCK_NAME).read_text())
+    for name, text in texts.items():
+        (out / f"{name}.py").write_text(text)
+        lock["files"][f"{name}.py"] = {"sha256": sha256(text.encode()), "origin": "test"}
+    (out / LOCK_NAME).write_text(json.dumps(lock))

@@ -2,18 +2,19 @@
 
 import json
 import os
-import subprocess
 import threading
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
-from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
+from mcp_protogen.instep.update.candidates import Candidate, Candidates, RevisionFilter, look
+from mcp_protogen.pipeline.inputs.pins import load_pins
+from mcp_protogen.pipeline.sources.opening import open_source
+from support.programs import run_program
 from support.revisions import NEIGHBOURS
 
 Json = dict[str, Any]
@@ -43,6 +44,15 @@ class Spec:
 
     def digest(self, revision: str) -> str:
         return sha256(self.path(revision).read_bytes()).hexdigest()
+
+    def look(self, *names: str, ignored: tuple[str, ...] = ()) -> Candidates:
+        """Compare the folder with the pins."""
+        source = open_source(str(self.folder), None, None)
+        return look(source, load_pins(self.schema), RevisionFilter(names, ignored))
+
+    def candidate(self, revision: str) -> Candidate:
+        (found,) = self.look(revision).candidates
+        return found
 
 
 def reword(document: Json) -> None:
@@ -74,9 +84,7 @@ def git(folder: Path, *arguments: str, day: str = "2031-05-06") -> str:
     }
     who = ("-c", "user.name=Nobody", "-c", "user.email=nobody@example.com")
     command = ["git", *who, "-c", "init.defaultBranch=main", "-C", str(folder), *arguments]
-    done = subprocess.run(command, env=environment, capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.decode().strip()
+    return run_program(*command, env=environment).strip()
 
 
 def commit_folder(folder: Path, day: str = "2031-05-06") -> str:
@@ -106,7 +114,10 @@ class Site:
 
 @contextmanager
 def serving(pages: Mapping[str, bytes]) -> Generator[Site, None, None]:
-    """Serve a site on this machine until the end of the block."""
+    """Serve a site on this machine until the end of the block.
+
+    As a proxy it answers for the whole URLs among its pages, and refuses every tunnel.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -123,6 +134,10 @@ def serving(pages: Mapping[str, bytes]) -> Generator[Site, None, None]:
                 self._answer(304, b"", etag)
             else:
                 self._answer(200, body, etag)
+
+        def do_CONNECT(self) -> None:
+            site.asked.append((self.path, 403))
+            self.send_error(403, "no tunnels here")
 
         def _answer(self, status: int, body: bytes, etag: str, **more: str) -> None:
             site.asked.append((self.path, status))
@@ -143,37 +158,6 @@ def serving(pages: Mapping[str, bytes]) -> Generator[Site, None, None]:
         site = Site(f"http://127.0.0.1:{server.server_address[1]}", dict(pages))
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield site
-        server.shutdown()
-
-
-@contextmanager
-def proxy() -> Generator[tuple[str, list[str]], None, None]:
-    """Run a proxy that records the requested URLs and refuses every tunnel."""
-    asked: list[str] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append(self.path)
-            parts = urlsplit(self.path)
-            connection = HTTPConnection("127.0.0.1", parts.port or 80)
-            connection.request("GET", parts.path)
-            answer = connection.getresponse()
-            body = answer.read()
-            self.send_response(answer.status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def do_CONNECT(self) -> None:
-            asked.append(self.path)
-            self.send_error(403, "no tunnels here")
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Stay quiet."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_address[1]}", asked
         server.shutdown()
 
 

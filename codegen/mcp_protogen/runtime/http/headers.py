@@ -156,10 +156,9 @@ class HttpFacts:
         return _repeat(self.of_method(method), message)
 
     def answer_fields(self, answer: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
-        error = answer.get("error")
-        return _repeat(
-            self.rules.answer_headers, answer.get("result") if error is None else error.get("data")
-        )
+        # Answers may be malformed.
+        path = ("result",) if answer.get("error") is None else ("error", "data")
+        return _repeat(self.rules.answer_headers, value_at(answer, path))
 
 
 def is_ours(field: HeaderField) -> bool:

@@ -34,7 +34,7 @@ class SendQueue:
 
     __slots__ = (
         *("_closing", "_limit", "_queue", "_room", "_sending", "_work", "_write_now"),
-        *("broken", "flooded", "writer"),
+        *("alone", "broken", "flooded", "writer"),
     )
 
     def __init__(self, writer: MessageWriter, limit: int) -> None:
@@ -42,6 +42,8 @@ class SendQueue:
         # Only some transports write at once, which saves waking a task.
         write_now: Callable[[Sequence[bytes]], bool] | None = getattr(writer, "write_now", None)
         self._write_now = write_now
+        # Over HTTP, each request is alone.
+        self.alone: bool = getattr(writer, "over_http", False)
         self._limit = limit
         self._queue: list[bytes] = []
         self._work = Event()
@@ -137,5 +139,5 @@ async def send_soon(
     sink: MessageSink, message: bytes, *, alone: bool, unless: Future[Any] | None = None
 ) -> None:
     """Send a message: at once if it is `alone`, and else together with others."""
-    if not alone or not isinstance(sink, SendQueue) or not sink.put_now(message):
+    if not (isinstance(sink, SendQueue) and (alone or sink.alone) and sink.put_now(message)):
         await sink.send(message, unless=unless)

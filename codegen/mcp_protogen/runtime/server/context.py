@@ -239,7 +239,7 @@ class RequestContext:
     """
 
     __slots__ = (
-        *("_reply", "_request", "_waits", "connection", "handled_by"),
+        *("_reply", "_waits", "call", "connection", "handled_by"),
         *("inputs", "meta", "questions_so_far", "raw", "reports_so_far"),
     )
 
@@ -251,7 +251,7 @@ class RequestContext:
         meta: Mapping[str, Any] = NOTHING,
     ) -> None:
         self.connection = connection
-        self._request = request
+        self.call = request
         self._reply = reply
         self.raw: Mapping[str, Any] = NOTHING if request is None else request.raw
         self.meta = meta if request is None else request.meta
@@ -307,7 +307,7 @@ class RequestContext:
 
     @property
     def request_id(self) -> RequestId | None:
-        return None if self._request is None else self._request.id
+        return None if self.call is None else self.call.id
 
     @property
     def principal(self) -> "Principal | None":
@@ -357,7 +357,7 @@ class RequestContext:
         return spoken.inward("Implementation", info) if is_object(info) else None
 
     def is_awaited(self) -> bool:
-        request, reply = self._request, self._reply
+        request, reply = self.call, self._reply
         return request is not None and reply is not None and reply.awaits(request.id)
 
     def method_call(self, method: str, **given: Any) -> MethodCall:
@@ -375,7 +375,7 @@ class RequestContext:
         return None if self._reply is None else self._reply.beside
 
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
-        await self.endpoint.notify(spec, params, via=self.beside, about=self._request)
+        await self.endpoint.notify(spec, params, via=self.beside, about=self.call)
 
     async def close_stream(self) -> None:
         if self._reply is not None and self.spoken.rules.polling:
@@ -442,7 +442,7 @@ class RequestContext:
 
     def asking(self) -> "Asking":
         """Return the asking server and its request; raise `LocalError` without a request."""
-        request, spoken, connection = self._request, self.spoken, self.connection
+        request, spoken, connection = self.call, self.spoken, self.connection
         if request is None:
             raise LocalError("only the answer to a request can ask for input")
         from .rounds import Asking

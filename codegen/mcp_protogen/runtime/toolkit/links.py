@@ -60,7 +60,7 @@ class MountedContext(RequestContext):
     __slots__ = ("outer",)
 
     def __init__(self, connection: MountedConnection, outer: RequestContext) -> None:
-        super().__init__(connection, outer._request, outer._reply, outer.meta)
+        super().__init__(connection, outer.call, outer._reply, outer.meta)
         self.outer = outer
         self.inputs = outer.inputs
 
@@ -119,6 +119,9 @@ class Link:
         return await self.run(handler, method, context, params)
 
     async def run(self, handler: Handler, method: str, context: MountedContext, params: Any) -> Any:
+        if not self.connection.middleware:
+            return await handler(context.session(), params)
+
         async def answer(call: MethodCall) -> Any:
             return await handler(call.session, call.params)
 

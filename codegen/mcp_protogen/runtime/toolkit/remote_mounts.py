@@ -97,7 +97,8 @@ class RemoteMount(Mount):
     @asynccontextmanager
     async def link(self, outer: RequestContext) -> AsyncGenerator[Link, None]:
         with self._use_remote(outer) as remote:
-            await shield(remote.ready)
+            if not remote.is_open:
+                await shield(remote.ready)
             try:
                 yield remote.link(outer.connection)
             except McpError as error:

@@ -102,8 +102,8 @@ class TranslatedContext(MountedContext):
         return cast(R, self._translating.read_response(spec, answer.to_wire()))
 
     def job(self, spec: AnyRequest, params: Any) -> Job:
-        assert self._request is not None and self._reply is not None
-        return Job(self._request._replace(spec=spec, params=params), self._reply)
+        assert self.call is not None and self._reply is not None
+        return Job(self.call._replace(spec=spec, params=params), self._reply)
 
     def carried_in(self, spec: AnyRequest, params: Any) -> Any:
         """Return the params in the mounted server's revision."""

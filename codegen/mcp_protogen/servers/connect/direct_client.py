@@ -8,7 +8,7 @@ import re
 import selectors
 from asyncio import (
     FIRST_COMPLETED,
-    Event,
+    Future,
     Protocol,
     Task,
     Transport,
@@ -18,12 +18,11 @@ from asyncio import (
     wait,
 )
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from functools import partial
 from importlib.util import find_spec
 from socket import SOCK_STREAM
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, Self, TypeVar
 from urllib.request import getproxies
 
 from mcp_protogen.runtime.core.libraries import library
@@ -58,8 +57,19 @@ def new_http_client() -> HttpClient:
     return new_client() if find_spec("httptools") is None else DirectClient()
 
 
-class _Request(NamedTuple):
+class _Target(NamedTuple):
+    """A URL with what each request to it needs."""
+
     url: URL
+    origin: object
+    host: bytes
+    path: bytes
+    is_plain: bool
+    """Whether no user is in it."""
+
+
+class _Request(NamedTuple):
+    to: _Target
     text: bytes
 
 
@@ -67,49 +77,56 @@ class DirectClient:
     """An `HttpClient` over HTTP/1.1."""
 
     def __init__(self) -> None:
-        self._plain, self._headers = new_client(), httpx2().Headers
+        self._plain = new_client()
         self._usual = {name.lower(): value for name, value in self._plain.headers.raw}
         self._is_proxied = not {"http", "https", "all"}.isdisjoint(getproxies())
         self._idle: defaultdict[object, list[_Connection]] = defaultdict(list)
+        self._has_cookies = False
+        self._last = _Target(None, None, b"", b"", False)
 
     def build_request(self, method: str, url: URL, *, content: Any, headers: Any) -> Any:
         """Return a request for `send`; raise `httpx2.LocalProtocolError` for a wrong field."""
-        plain = self._plain
-        if self._is_proxied or url.userinfo:
+        to, plain = self._last, self._plain
+        if to.url is not url:
+            to = _Target(url, origin_of(url), url.netloc, url.raw_path, not url.userinfo)
+            self._last = to
+        if self._is_proxied or not to.is_plain:
             return plain.build_request(method, url, content=content, headers=headers)
-        fields: Mapping[bytes, bytes] = {b"host": url.netloc, **self._usual, **headers}
+        fields: dict[bytes, bytes] = {b"host": to.host, **self._usual, **headers}
         if content is not None:
-            fields = {**fields, b"content-length": b"%d" % len(content)}
-        if plain.cookies:
+            fields[b"content-length"] = b"%d" % len(content)
+        if self._has_cookies:
             cookie = plain.build_request(method, url).headers.get("cookie")
             fields = {b"cookie": cookie.encode(), **fields} if cookie else fields
         names, values = b"".join(fields), b"".join(fields.values())
         if b"" in fields or not _NAMES.fullmatch(names) or _BREAK.search(values):
             raise httpx2().LocalProtocolError("a header field has a wrong name or value")
-        lines = b"".join(b"%b: %b\r\n" % field for field in fields.items())
-        head = b"%b %b HTTP/1.1\r\n%b\r\n" % (method.encode(), url.raw_path, lines)
-        return _Request(url, head + (content or b""))
+        lines = [b"%b: %b\r\n" % field for field in fields.items()]
+        head = b"%b %b HTTP/1.1\r\n%b\r\n" % (method.encode(), to.path, b"".join(lines))
+        return _Request(to, head + (content or b""))
 
     async def send(self, request: Any, *, stream: bool, follow_redirects: bool) -> Any:
         """Return the response, whose body is not read; raise `httpx2.RequestError`."""
-        if not isinstance(request, _Request):
+        if type(request) is not _Request:
             return await self._plain.send(request, stream=stream, follow_redirects=follow_redirects)
-        url = request.url
-        connection = self._take_idle(url) or await self._connect(url)
+        to = request.to
+        connection = self._take_idle(to) or await self._connect(to.url)
         try:
-            headers = self._headers(await connection.exchange(request.text))
+            fields = await connection.exchange(request.text)
         except BaseException:
             connection.transport.abort()
             raise
+        headers = _Fields(fields)
         if "set-cookie" in headers:
-            made = httpx2().Request("GET", url)
+            self._has_cookies = True
+            made = httpx2().Request("GET", to.url)
             self._plain.cookies.extract_cookies(
-                httpx2().Response(connection.status, headers=headers, request=made)
+                httpx2().Response(connection.status, headers=fields, request=made)
             )
         return _Response(connection.status, headers, connection)
 
-    def _take_idle(self, url: URL) -> "_Connection | None":
-        idle = self._idle[origin_of(url)]
+    def _take_idle(self, to: _Target) -> "_Connection | None":
+        idle = self._idle[to.origin]
         while idle:
             if (connection := idle.pop()).is_usable:
                 return connection
@@ -177,20 +194,46 @@ async def first_success(
     raise failure
 
 
-@dataclass(slots=True)
+class _Fields:
+    """The part of `httpx2.Headers` in use; names are in lower case."""
+
+    def __init__(self, fields: Sequence[tuple[bytes, bytes]]) -> None:
+        self.raw = fields
+        self._names = {name for name, _ in fields}
+
+    def __contains__(self, name: str) -> bool:
+        return name.encode() in self._names
+
+    def get_list(self, name: str) -> list[str]:
+        wanted = name.encode()
+        return [_text(value) for known, value in self.raw if known == wanted]
+
+    def get(self, name: str, default: str | None = None) -> str | None:
+        return ", ".join(self.get_list(name)) if name in self else default
+
+
+def _text(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
+
+
 class _Response:
     """The part of an `httpx2.Response` in use."""
 
-    status_code: int
-    headers: Any
-    _connection: "_Connection"
-    _is_closed: bool = False
+    def __init__(self, status: int, headers: _Fields, connection: "_Connection") -> None:
+        self.status_code = status
+        self.headers = headers
+        self._connection = connection
+        self._is_closed = False
 
     def aiter_bytes(self) -> AsyncIterator[bytes]:
-        parts = self._connection.parts()
         if "content-encoding" not in self.headers:
-            return parts
-        packed = httpx2().Response(self.status_code, headers=self.headers, content=parts)
+            return self._connection
+        packed = httpx2().Response(
+            self.status_code, headers=self.headers.raw, content=self._connection
+        )
         decoded: AsyncIterator[bytes] = packed.aiter_bytes()
         return decoded
 
@@ -213,7 +256,7 @@ class _Connection(Protocol):
         httptools = library("httptools", "HTTP")
         self._parser = httptools.HttpResponseParser(self)
         self._malformed = httptools.HttpParserError, httptools.HttpParserUpgrade
-        self._changed = Event()
+        self._waiting: Future[None] | None = None
         self._begin()
 
     def _begin(self) -> None:
@@ -232,14 +275,18 @@ class _Connection(Protocol):
             await self._wait()
         return self._headers
 
-    async def parts(self) -> AsyncIterator[bytes]:
-        while not self._is_complete or self._body:
-            if self._body:
-                part, self._body = bytes(self._body), bytearray()
-                self._resume()
-                yield part
-            else:
-                await self._wait()
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        """Return the next part of the body."""
+        while not self._body:
+            if self._is_complete:
+                raise StopAsyncIteration
+            await self._wait()
+        part, self._body = bytes(self._body), bytearray()
+        self._resume()
+        return part
 
     def _resume(self) -> None:
         if self._unread > _MOST_UNREAD:
@@ -249,8 +296,12 @@ class _Connection(Protocol):
     async def _wait(self) -> None:
         if self._failure:
             raise httpx2().RemoteProtocolError(self._failure)
-        self._changed.clear()
-        await self._changed.wait()
+        self._waiting = get_running_loop().create_future()
+        await self._waiting
+
+    def _wake(self) -> None:
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
 
     def release(self) -> None:
         """Keep the connection for another request, if the response ended and allows it."""
@@ -285,7 +336,7 @@ class _Connection(Protocol):
             self.transport.pause_reading()
             if not self._body:
                 self._failure = f"the response has more than {_MOST_UNREAD} bytes besides its body"
-        self._changed.set()
+        self._wake()
 
     def connection_lost(self, exc: Exception | None) -> None:
         fields = dict(self._headers)
@@ -294,7 +345,7 @@ class _Connection(Protocol):
             self._is_complete = True
         reason = f": {exc}" if exc else ""
         self._failure = self._failure or f"the connection ended before the response{reason}"
-        self._changed.set()
+        self._wake()
 
     def on_message_begin(self) -> None:
         if self._has_head:

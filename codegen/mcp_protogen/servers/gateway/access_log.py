@@ -5,22 +5,21 @@ It has no arguments, results and tokens.
 
 import re
 import sys
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from contextvars import ContextVar
 from logging import INFO, getLogger
 from time import monotonic
 from typing import Any, Final
 
-from mcp_protogen.runtime.core.middleware import CallNext, MethodCall, failure
+from mcp_protogen.runtime.core.middleware import failure
 from mcp_protogen.runtime.core.models.base import declared_member
+from mcp_protogen.runtime.messages.codec import Request
 from mcp_protogen.runtime.server.context import RequestContext
 from mcp_protogen.runtime.toolkit.links import Link
 from mcp_protogen.runtime.toolkit.remote_mounts import RemoteMount
 from mcp_protogen.servers.bridge.logs import DETAILS
 
 _log: Final = getLogger("mcp_protogen.gateway.access")
-_handled: Final[ContextVar[MethodCall | None]] = ContextVar("handled", default=None)
 
 # Names come from clients.
 _LONGEST: Final = 200
@@ -29,31 +28,21 @@ _LONGEST: Final = 200
 _PARENT: Final = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}.*")
 
 
-async def remember_call(call: MethodCall, next: CallNext) -> Any:
-    """Let mounts know the request that they forward; a middleware of fronts."""
-    token = _handled.set(call)
-    try:
-        return await next(call)
-    finally:
-        _handled.reset(token)
-
-
 class LoggedMount(RemoteMount):
     """A remote server whose requests are logged."""
 
     server_name = ""
 
     def link(self, outer: RequestContext) -> Any:
-        call = _handled.get()
-        if call is None or not _log.isEnabledFor(INFO):
+        if outer.call is None or not _log.isEnabledFor(INFO):
             return super().link(outer)
-        return self._log_link(call, outer)
+        return self._log_link(outer, _describe(outer, outer.call, self.server_name))
 
     @asynccontextmanager
     async def _log_link(
-        self, call: MethodCall, outer: RequestContext
+        self, outer: RequestContext, entry: dict[str, Any]
     ) -> AsyncGenerator[Link, None]:
-        with _log_request(call, self.server_name) as entry:
+        with _log_request(entry, outer):
             async with super().link(outer) as link:
                 entry["server_revision"] = revision_of(link.connection.server)
                 yield link
@@ -66,13 +55,12 @@ def revision_of(proxy: Any) -> str:
 
 
 @contextmanager
-def _log_request(call: MethodCall, server: str) -> Generator[dict[str, Any], None, None]:
+def _log_request(entry: dict[str, Any], context: RequestContext) -> Generator[None, None, None]:
     start, outcome = monotonic(), None
-    entry = _describe(call, server)
     try:
-        yield entry
+        yield
     except BaseException as error:
-        rounds = call.session.__mcp_runtime__.questions.rounds
+        rounds = context.questions.rounds
         # A request that waits for a question of its server is answered with the question.
         outcome = None if rounds is not None and rounds.suspended else error
         raise
@@ -85,20 +73,19 @@ def _log_request(call: MethodCall, server: str) -> Generator[dict[str, Any], Non
         _log.info("%s", text, extra={DETAILS: told})
 
 
-def _describe(call: MethodCall, server: str) -> dict[str, Any]:
-    client: dict[str, Any] = call.session.__mcp_runtime__.peer_info() or {}
-    item = call.target
-    if (ref := declared_member(call.params, "ref")) is not None:
-        item = declared_member(ref, "name") or declared_member(ref, "uri")
+def _describe(context: RequestContext, call: Request[Any], server: str) -> dict[str, Any]:
+    client = context.peer_info() or {}
+    # An undeclared member of a client must not hide the item.
+    about = declared_member(call.params, "ref") or call.params
     return {
-        "principal": call.principal_id,
+        "principal": context.principal_id,
         "client": _cut(client.get("name")),
-        "method": call.method,
+        "method": call.spec.method,
         "server": server,
-        "item": _cut(item),
-        "revision": call.revision,
+        "item": _cut(declared_member(about, "name") or declared_member(about, "uri")),
+        "revision": context.spoken.revision,
         "server_revision": None,
-        "trace_id": _trace_id(call),
+        "trace_id": _trace_id(context.meta),
     }
 
 
@@ -106,12 +93,12 @@ def _cut(text: object) -> str | None:
     return text[:_LONGEST] if isinstance(text, str) else None
 
 
-def _trace_id(call: MethodCall) -> str | None:
+def _trace_id(meta: Mapping[str, Any]) -> str | None:
     """Return the id of the trace: that of our span, or else of the client's."""
     if (api := sys.modules.get("opentelemetry.trace")) is not None:
         context = api.get_current_span().get_span_context()
         if context.is_valid:
             return f"{context.trace_id:032x}"
-    parent = call.meta.get("traceparent")
+    parent = meta.get("traceparent")
     found = _PARENT.fullmatch(parent) if isinstance(parent, str) else None
     return None if found is None else found[1]

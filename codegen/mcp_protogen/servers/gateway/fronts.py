@@ -17,9 +17,9 @@ from mcp_protogen.runtime.core.revision import Revision
 from mcp_protogen.runtime.rules.handlers import Handlers
 from mcp_protogen.runtime.server.base import ServerBase, SessionBase
 from mcp_protogen.runtime.server.context import OpenConnection
+from mcp_protogen.runtime.toolkit.items import requested_item
 from mcp_protogen.runtime.toolkit.mounting import add_mount
 from mcp_protogen.runtime.toolkit.toolkit_runtime import ToolkitRuntime
-from mcp_protogen.servers.gateway.access_log import remember_call
 from mcp_protogen.servers.gateway.lists import GatewayServer, ServerList
 from mcp_protogen.servers.gateway.mounts import GatewayMount, MountSettings
 from mcp_protogen.servers.gateway.names import names_of
@@ -40,6 +40,13 @@ class GatewayRuntime(ToolkitRuntime):
     def __init__(self, owner: Handlers) -> None:
         super().__init__(owner)
         self._changed: set[tuple[OpenConnection, str]] = set()
+
+    async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
+        kind, key = requested_item(method, params)
+        owners = [mount for mount in self.catalogue.mounts if mount.may_have(kind, key)]
+        if len(owners) == 1:
+            return await owners[0].answer(method, session, params)
+        return await super().answer(method, session, params)
 
     async def page(self, field: str, session: SessionBase, params: Any) -> Any:
         mounts = cast(Sequence[GatewayMount], self.catalogue.mounts)
@@ -100,9 +107,8 @@ def make_front(
     front: ServerBase[Any] = type("Front", (app,), members)(
         settings.name, version=__version__, **about
     )
-    front.middleware = (remember_call,)
     if settings.telemetry:
-        front.middleware = (make_telemetry(package), remember_call)
+        front.middleware = (make_telemetry(package),)
     runtime = cast(GatewayRuntime, front.__mcp_runtime__)
     for upstream in upstreams:
         server = upstream.settings

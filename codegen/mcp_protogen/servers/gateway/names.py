@@ -1,8 +1,9 @@
 """The names and URIs of one server, as clients of the gateway use them."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from itertools import combinations
 from typing import Final
 
@@ -14,6 +15,10 @@ from mcp_protogen.servers.gateway.settings import ServerSettings
 
 LONGEST: Final = 128
 """The most characters of a name (2025-11-25, server/tools, "Tool Names")."""
+
+# How many names of a server are kept, and how many characters they have at most.
+_MOST_KNOWN: Final = 1000
+_MOST_CHARACTERS: Final = 300
 
 _OTHERS: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 
@@ -34,6 +39,16 @@ class ServerNames(Prefix):
         return self.renamed.get(own) or super().key(kind, own)
 
     def strip(self, kind: str, key: str) -> str | None:
+        # Clients may send any text.
+        strip = self._known if len(key) <= _MOST_CHARACTERS else self._strip
+        return strip(kind, key)
+
+    @cached_property
+    def _known(self) -> Callable[[str, str], str | None]:
+        """The same, of recent names."""
+        return lru_cache(maxsize=_MOST_KNOWN)(self._strip)
+
+    def _strip(self, kind: str, key: str) -> str | None:
         own = self._own(kind, key)
         return own if own is not None and self.filters.offer(kind, own) else None
 

@@ -50,23 +50,39 @@ def note_sent(id: RequestId) -> RequestId:
 
 class ForwardedRequest:
     def __init__(self, method: str, work: Callable[[], Awaitable[Any]]) -> None:
-        self._task: Task[Any] = get_running_loop().create_task(self._run(work, method))
-        self._task.add_done_callback(self._on_end)
+        self._method, self._work = method, work
+        self._task: Any = None
         self.sent: set[RequestId] = set()
         """The ids at the server, of all rounds."""
         self._questions: deque[_Question] = deque()
         self._answered: list[_Question] = []
         self._changed = Event()
         self._expiry: TimerHandle | None = None
-        self._busy = self._given_up = False
+        self._busy = self.is_over = False
         self._unreported: deque[Progress] = deque(maxlen=_MOST_REPORTS)
         self._reporting: Task[None] | None = None
         self.context: RequestContext | None = None
 
-    async def _run(self, work: Callable[[], Awaitable[Any]], method: str) -> Any:
-        # Leaves no coroutine behind if cancelled before it begins.
-        _current.set(self)
-        return await result_of(work(), method)
+    async def _run(self) -> Any:
+        token = _current.set(self)
+        try:
+            return await result_of(self._work(), self._method)
+        finally:
+            _current.reset(token)
+            self.is_over = True
+
+    async def run(self, context: RequestContext) -> Any:
+        """Return the result of a request that cannot come back."""
+        self._busy, self.context = True, context
+        try:
+            return await self._run()
+        except CancelledError:
+            self._busy = False
+            raise
+        finally:
+            if self._busy:
+                # Progress must arrive before the answer.
+                await self._wait_reported()
 
     def _on_end(self, task: Task[Any]) -> None:
         if not task.cancelled():
@@ -106,6 +122,9 @@ class ForwardedRequest:
         self._busy, self.context = True, context
         if self._expiry is not None:
             self._expiry.cancel()
+        if self._task is None:
+            self._task = get_running_loop().create_task(self._run())
+            self._task.add_done_callback(self._on_end)
         try:
             if self._unreported:
                 self.report_progress(self._unreported.pop())
@@ -167,8 +186,9 @@ class ForwardedRequest:
     def cancel(self) -> None:
         if self._expiry is not None:
             self._expiry.cancel()
-        self._given_up = True
-        self._task.cancel()
+        self.is_over = True
+        if self._task is not None:
+            self._task.cancel()
 
     @property
     def waits(self) -> bool:
@@ -178,10 +198,6 @@ class ForwardedRequest:
     def is_open(self) -> bool:
         """Return whether the server works on it."""
         return bool(self.sent) and not self.is_over
-
-    @property
-    def is_over(self) -> bool:
-        return self._given_up or self._task.done()
 
 
 async def _report(context: RequestContext, progress: Progress) -> None:

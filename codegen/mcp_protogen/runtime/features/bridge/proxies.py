@@ -315,6 +315,9 @@ class ProxyServerRuntime(ServerRuntime):
             self._make_room(context.endpoint.options.max_in_flight)
             forwarded = self._forwarded[key] = self._begin(spec, context, params)
         try:
+            is_plain = self.client.same_revision and context.spoken.rules.server_requests
+            if is_plain and isinstance(self.turn, nullcontext):
+                return await forwarded.run(context)
             result = await forwarded.outcome(context)
             return self._with_our_state(context, result) if asks(spec, result) else result
         finally:

@@ -93,9 +93,10 @@ class AuthorizingClient:
 
     async def send(self, request: Any, *, stream: bool, follow_redirects: bool) -> Any:
         unsent: _Unsent = request
+        url = str(unsent.url)
         exchanges: list[Exchange] = []
         while True:
-            fields = await self._fields(unsent)
+            fields = await self._fields(unsent, url)
             added = {name.encode(): value.encode() for name, value in fields.items()}
             made = self._client.build_request(
                 unsent.verb, unsent.url, content=unsent.content, headers={**unsent.headers, **added}
@@ -103,7 +104,7 @@ class AuthorizingClient:
             reply = await self._client.send(made, stream=stream, follow_redirects=follow_redirects)
             exchange = Exchange(
                 unsent.verb,
-                str(unsent.url),
+                url,
                 fields,
                 reply.status_code,
                 reply.headers.get_list,
@@ -123,12 +124,12 @@ class AuthorizingClient:
                 return reply
             await reply.aclose()
 
-    async def _fields(self, unsent: _Unsent) -> Mapping[str, str]:
-        fields = self._authorizer.headers(unsent.verb, str(unsent.url))
+    async def _fields(self, unsent: _Unsent, url: str) -> Mapping[str, str]:
+        fields = self._authorizer.headers(unsent.verb, url)
         if fields is None:
             with self._pause_timeouts(unsent):
                 await self._authorizer.prepare()
-            fields = self._authorizer.headers(unsent.verb, str(unsent.url))
+            fields = self._authorizer.headers(unsent.verb, url)
         return fields or {}
 
     @contextmanager

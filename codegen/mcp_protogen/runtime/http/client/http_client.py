@@ -5,8 +5,7 @@ reveal messages, session ids or tokens.
 """
 
 from asyncio import sleep
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, Final, Self, TypeAlias
 
 from ...core.connection_errors import Disconnected, Unsent
@@ -38,8 +37,8 @@ _MOST_WAITS: Final = 3
 _LARGEST_REFUSAL: Final = 1024 * 1024
 
 
-async def parts_of_body(response: Response, label: str) -> AsyncGenerator[bytes, None]:
-    """Yield the parts of a body as they come, decompressed.
+def parts_of_body(response: Response, label: str) -> AsyncIterator[bytes]:
+    """Return the parts of a body as they come, decompressed.
 
     Raise `RemoteError`, about `label`, for a body compressed more than once: it may grow a
     thousandfold each time.
@@ -47,10 +46,8 @@ async def parts_of_body(response: Response, label: str) -> AsyncGenerator[bytes,
     encoding = response.headers.get("content-encoding", "")
     if "," in encoding:
         raise RemoteError(f"{label}: the body is compressed more than once")
-    async for part in response.aiter_bytes():
-        yield part
-        # A few compressed bytes may become endless comments.
-        await sleep(0)
+    parts: AsyncIterator[bytes] = response.aiter_bytes()
+    return parts
 
 
 class HttpReply:
@@ -64,7 +61,6 @@ class HttpReply:
         self.streams: Final = self.media == fields.EVENTS and self.succeeded
         self.session_id: Final = self.field(fields.SESSION_ID)
         self.body = b""
-        self._is_read = False
 
     async def __aenter__(self) -> Self:
         return self
@@ -94,7 +90,7 @@ class HttpReply:
     ) -> None:
         """Pass on the body's events, as fast as there is `room`."""
         parser = sse.Parser(self._limit)
-        with _disconnecting(self._label):
+        try:
             async for chunk in parts_of_body(self._response, self._label):
                 try:
                     events = parser.feed(chunk)
@@ -103,20 +99,27 @@ class HttpReply:
                 for event in events:
                     take(event)
                     await room()
+                # A few compressed bytes may become endless comments.
+                await sleep(0)
+        except Exception as error:
+            _check_network(error, self._label)
+            raise
 
     async def read(self) -> None:
-        if self._is_read:
-            return
-        self._is_read = True
         limit = self._limit if self.succeeded else min(self._limit, _LARGEST_REFUSAL)
         body = bytearray()
-        with _disconnecting(self._label):
+        try:
             async for chunk in parts_of_body(self._response, self._label):
                 body += chunk
+                # Calls refused together go on together.
+                await sleep(0)
                 if len(body) > limit:
                     if self.succeeded:
                         raise RemoteError(f"{self._label}: a body of more than {limit} bytes")
                     break
+        except Exception as error:
+            _check_network(error, self._label)
+            raise
         self.body = bytes(body)
 
 
@@ -144,7 +147,7 @@ class HttpWire:
         # Ids of events may be any text (HTML standard, "Last-Event-ID").
         encoded = self._headers | {name.encode(): text.encode() for name, text in headers.items()}
         redirects = 0
-        with _disconnecting(label):
+        try:
             while True:
                 request = self._client.build_request(method, to, headers=encoded, content=body)
                 response = await self._client.send(request, stream=True, follow_redirects=False)
@@ -157,6 +160,9 @@ class HttpWire:
                 redirects += 1
                 await response.aclose()
                 to = new_url
+        except Exception as error:
+            _check_network(error, label)
+            raise
 
     def resolve(self, reference: str, base: URL | None = None) -> URL | None:
         """Return a reference as absolute URL; None if it is invalid or of another origin."""
@@ -171,14 +177,10 @@ class HttpWire:
             await self._client.aclose()
 
 
-@contextmanager
-def _disconnecting(label: str) -> Generator[None, None, None]:
-    try:
-        yield
-    except Exception as error:
-        package = httpx2()
-        if not isinstance(error, (package.RequestError, package.InvalidURL)):
-            raise
+def _check_network(error: Exception, label: str) -> None:
+    """Raise `Disconnected`, about `label`, for a failure of the network."""
+    package = httpx2()
+    if isinstance(error, (package.RequestError, package.InvalidURL)):
         text = f"{label}: {type(error).__name__}: {error}".rstrip(": ")
         unsent = (package.ConnectError, package.ConnectTimeout, package.PoolTimeout)
         raise (Unsent if isinstance(error, unsent) else Disconnected)(text) from None

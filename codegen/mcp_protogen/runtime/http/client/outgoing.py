@@ -6,7 +6,6 @@
 
 import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import Any, Final, Literal, NamedTuple
 
 from ...core.errors import RequestId
@@ -99,9 +98,10 @@ class ProtocolState:
         return message
 
     def facts_of(self, message: Message) -> fields.HttpFacts:
-        with suppress(LookupError):
+        try:
             return fields.facts_of(self.table_of(message.revision or self.agreed or ""))
-        return _UNKNOWN
+        except LookupError:
+            return _UNKNOWN
 
     def post_headers(self, message: Message) -> dict[str, str]:
         if message.revision is None:

@@ -1,9 +1,7 @@
 """Messages over HTTP: POSTs, answers and refusals, streams, and reconnecting."""
 
 from asyncio import get_running_loop, sleep, timeout
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager
-from itertools import count
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from ...core.connection_errors import Disconnected, HttpError, in_answer
@@ -116,33 +114,38 @@ def http_error(label: str, reply: HttpReply) -> HttpError:
     return HttpError(reply.status, message, reply.retry_after)
 
 
-@asynccontextmanager
-async def posting(
+async def post(
     state: ClientState, message: Message, headers: Mapping[str, str], url: URL | None = None
-) -> AsyncGenerator[HttpReply, None]:
-    for attempts in count():
-        async with await state.http.open("POST", headers, message.body, url) as reply:
-            delay = None if reply.succeeded else await _delay_of(state, message, reply, attempts)
-            # The transport's own requests have text ids.
-            seconds = state.time_left(message.id) if isinstance(message.id, int) else _LONGEST_DELAY
-            if delay is None or delay >= seconds:
-                yield reply
-                return
+) -> HttpReply:
+    """Send a message, again while the server is busy; return the reply, whose context closes it.
+
+    The body of a refusal has been read.
+    """
+    attempts = 0
+    while True:
+        reply = await state.http.open("POST", headers, message.body, url)
+        if reply.succeeded:
+            return reply
+        async with reply:
+            await reply.read()
+        delay = _delay_of(state, message, reply, attempts)
+        # The transport's own requests have text ids.
+        seconds = state.time_left(message.id) if isinstance(message.id, int) else _LONGEST_DELAY
+        if delay is None or delay >= seconds:
+            return reply
         state.log.info("HTTP %d: sending %s again in %g s", reply.status, message.name, delay)
         await sleep(delay)
+        attempts += 1
 
 
-async def _delay_of(
+def _delay_of(
     state: ClientState, message: Message, reply: HttpReply, attempts: int
 ) -> float | None:
     """Return the seconds until a refused message is repeated; None if that is the answer.
 
     The status decides while the era is unknown, or without an answer.
     """
-    answer = None
-    if message.method not in (DISCOVER, INITIALIZE):
-        await reply.read()
-        answer = _error_in(reply)
+    answer = None if message.method in (DISCOVER, INITIALIZE) else _error_in(reply)
     if answer is None or answer.get("id") != message.id:
         return reply.delay(attempts)
     _, stated = state.protocol.facts_of(message).status_and_delay(answer["error"])
@@ -163,12 +166,12 @@ class PostedRequest:
         """Post the request and deliver messages; return a refusal undelivered."""
         headers = self._state.protocol.post_headers(self.message)
         in_session = fields.SESSION_ID in headers
-        async with posting(self._state, self.message, headers) as reply:
+        async with await post(self._state, self.message, headers) as reply:
+            if not reply.succeeded:
+                facts = self._state.protocol.facts_of(self.message)
+                return refusal_of(self.message, reply, in_session, facts)
             if not reply.streams:
                 await reply.read()
-                if not reply.succeeded:
-                    facts = self._state.protocol.facts_of(self.message)
-                    return refusal_of(self.message, reply, in_session, facts)
                 self._take(reply)
                 return None
             cursor = Cursor(self._state.reconnection)
@@ -183,25 +186,16 @@ class PostedRequest:
             if reply.media != fields.JSON or not data.strip():
                 label = f"HTTP {reply.status} does not answer {name}"
                 raise HttpError(reply.status, f"{label} ({reply.media or 'no content type'})")
-            self._check_fields(reply)
-            if not self._messages(data, reply.session_id):
+            if not self._messages(data, reply):
                 raise InvalidAnswer(f"the HTTP response to {name} does not answer it")
         except RemoteError as error:
             if isinstance(error, ParseError):
                 error = in_answer(error, name)
             self._deliver(Unanswered(self.message.id, error))
 
-    def _check_fields(self, reply: HttpReply) -> None:
-        """Raise `InvalidAnswer` for a header field that differs from the answer."""
-        facts = self._state.protocol.facts_of(self.message)
-        for value in read_values(reply.body).values if facts.rules.answer_headers else ():
-            for name, said in facts.answer_fields(answer_in(value, self.message.id) or {}):
-                if reply.field(name) not in (None, said):
-                    raise InvalidAnswer(f"{name.title()} differs from the answer")
-
-    def _messages(self, data: bytes, session_id: str | None) -> bool:
+    def _messages(self, data: bytes, reply: HttpReply) -> bool:
         """Deliver the messages in a body or an event; return whether one is the answer."""
-        request, answered = self.message, False
+        request, protocol, answered = self.message, self._state.protocol, False
         values, repairs = read_values(data)
         log_repairs(repairs, self._state.log)
         for value in values:
@@ -210,10 +204,13 @@ class PostedRequest:
                 # It can only be about this request.
                 value["id"], is_changed = request.id, True
             text = json_text(value) if is_changed else data
-            is_answer = answer_in(value, request.id) is not None
-            text = self._state.protocol.incoming(request, value, text, session_id)
-            self._deliver(text if is_answer else RelatedMessage(text, request.id))
-            answered = answered or is_answer
+            answer = answer_in(value, request.id)
+            for name, said in protocol.facts_of(request).answer_fields(answer or {}):
+                if not reply.streams and reply.field(name) not in (None, said):
+                    raise InvalidAnswer(f"{name.title()} differs from the answer")
+            text = protocol.incoming(request, value, text, reply.session_id)
+            self._deliver(RelatedMessage(text, request.id) if answer is None else text)
+            answered = answered or answer is not None
         return answered
 
     async def _read(self, reply: HttpReply, cursor: Cursor) -> bool:
@@ -223,7 +220,7 @@ class PostedRequest:
         def take(event: Event) -> None:
             nonlocal answered
             data = cursor.take_event(event)
-            if data is not None and self._take_event(data, reply.session_id) and not answered:
+            if data is not None and self._take_event(data, reply) and not answered:
                 answered = True
                 limit.reschedule(get_running_loop().time() + _LAST_WORDS)
 
@@ -238,11 +235,11 @@ class PostedRequest:
             self._state.log.info("the stream of %s went on after the answer", self.message.name)
         return answered
 
-    def _take_event(self, data: bytes, session_id: str | None) -> bool:
+    def _take_event(self, data: bytes, reply: HttpReply) -> bool:
         """Deliver an event; return whether it answers the request, even malformed."""
         message = self.message
         try:
-            return self._messages(data, session_id)
+            return self._messages(data, reply)
         except ParseError as error:
             if error.meant not in ("answer", "message") or error.id not in (None, message.id):
                 self._deliver(error)
@@ -281,10 +278,9 @@ async def post_unanswered(state: ClientState, message: Message) -> int:
     """Post a notification or response; return the status, or 0 if it could not be sent."""
     headers = state.protocol.post_headers(message)
     try:
-        async with posting(state, message, headers) as reply:
-            # The body or stream of some servers' answers is ignored.
-            if not reply.succeeded:
-                await reply.read()
+        # The body or stream of some servers' answers is ignored.
+        async with await post(state, message, headers) as reply:
+            pass
     except (Disconnected, RemoteError) as error:
         state.log.warning("%s could not be sent: %s", message.name, error)
         return 0

@@ -3,6 +3,7 @@
 import asyncio
 from asyncio import Task, sleep
 from collections.abc import Callable, Sequence
+from contextvars import copy_context
 from typing import Final, NoReturn
 
 from ...connection import CANCELLED, INITIALIZED
@@ -17,7 +18,7 @@ from ..sse import Event
 from .client_state import ClientState, Cursor, Reconnection
 from .http_client import URL, HttpWire
 from .outgoing import POSTED, Message, message_of
-from .request import PostedRequest, RefusedPost, ask, http_error, post_unanswered, posting, relearn
+from .request import PostedRequest, RefusedPost, ask, http_error, post, post_unanswered, relearn
 
 # Seconds to wait for a message without an answer, before the next one.
 _ARRIVAL: Final = 10.0
@@ -50,13 +51,14 @@ class RenewableSession:
         self._task: Task[None] | None = None
         self.stream: object = object()
         """The open stream, which first requests wait for; None while messages may be missed."""
-        # Set once it is known whether the server has a stream.
         self._known = asyncio.Event()
         self._lost: RevisionLost | None = None
 
     async def ready(self) -> None:
-        async with self._lock:
-            self._check()
+        if self._lock.locked():
+            async with self._lock:
+                pass
+        self._check()
 
     def _check(self) -> None:
         if self._lost is not None:
@@ -183,8 +185,7 @@ class RenewableSession:
                 # The server may refuse, or not know the session.
                 self._state.log.info("the session was ended: HTTP %d", reply.status)
         except Exception as error:
-            # Also for errors of the user's authentication: closing must go on, and its reason may
-            # be a worse error.
+            # Closing must go on, and its reason may be a worse error.
             self._state.log.warning("the session could not be ended at the server: %r", error)
 
 
@@ -250,9 +251,8 @@ class LegacySseTransport:
 
     async def post(self, message: Message) -> None:
         endpoint = self._endpoint.result()
-        async with posting(self._state, message, POSTED, endpoint) as reply:
+        async with await post(self._state, message, POSTED, endpoint) as reply:
             if not reply.succeeded:
-                await reply.read()
                 raise http_error(f"POST {message.name}", reply)
 
 
@@ -271,6 +271,21 @@ class HttpTransport:
         self._trying: tuple[LegacySseTransport, RequestId] | None = None
         self._running: dict[RequestId, tuple[Message, Task[None]]] = {}
         self._ending: Task[None] | None = None
+        self._context = copy_context()
+
+    def write_now(self, messages: Sequence[bytes]) -> bool:
+        """Send a request; return whether it is one."""
+        if self._ending or self._state.inbox.broken or len(messages) > 1:
+            return False
+        return self._begin(self._state.protocol.outgoing(messages[0]))
+
+    def _begin(self, message: Message) -> bool:
+        if message.kind != "request":
+            return False
+        # Outside of the sender's context.
+        task = self._context.run(self._state.tasks.start, self._request(message))
+        self._running[message.id] = message, task
+        return True
 
     async def send(self, messages: Sequence[bytes]) -> None:
         """Send messages; one without an answer arrives before the next is sent."""
@@ -280,13 +295,8 @@ class HttpTransport:
             if self._state.inbox.broken is not None:
                 raise self._state.inbox.broken
             message = self._state.protocol.outgoing(body)
-            if message.kind == "request":
-                task = self._state.tasks.start(self._request(message))
-                self._running[message.id] = message, task
-            elif message.method == CANCELLED:
-                await self._cancel(message)
-            else:
-                await self._post(message)
+            if not self._begin(message):
+                await (self._cancel if message.method == CANCELLED else self._post)(message)
 
     @property
     def stream(self) -> object:
@@ -297,11 +307,9 @@ class HttpTransport:
         self._state.protocol.table_of = table_of
 
     def wait_within(self, time_left: Callable[[RequestId], float]) -> None:
-        """Set the function for the time a request may still wait for a busy server."""
         self._state.time_left = time_left
 
     def pause(self, id: RequestId | None, paused: bool) -> None:
-        """Note that a request is paused or goes on; see `Paused`."""
         if id is None and self._trying is not None:
             # The request waits for the stream of HTTP+SSE.
             legacy, id = self._trying
@@ -397,7 +405,7 @@ class HttpTransport:
             await self._session.listen()
 
     async def close(self) -> None:
-        """Close the connection and end the session (2025-11-25, "Session Management")."""
+        """Close the connection, and end the session."""
         if self._ending is None:
             self._ending = asyncio.create_task(self._end())
         # The session ends even if the caller is cancelled.

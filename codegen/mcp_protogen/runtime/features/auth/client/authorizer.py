@@ -77,7 +77,7 @@ class ResourceAuthorizer:
         await self._alone("prepare", self._load_and_refresh, lasts=True)
 
     def refuses(self, exchange: Exchange) -> bool:
-        if origin(urlsplit(exchange.url)) != self._origin:
+        if exchange.url != self._known.url and origin(urlsplit(exchange.url)) != self._origin:
             # Other origins must not decide where the user logs in.
             return False
         if self._settings.dpop is not None:

@@ -1,5 +1,6 @@
-"""Clients at servers that break the schema: strict ones refuse, lenient ones mend and warn."""
+"""Peers that break the schema: strict sides refuse, lenient ones mend, and all forgive nulls."""
 
+import asyncio
 import logging
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +10,8 @@ from support.json_types import Json, JsonObject
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
 from support.sessions.bridging import serve_bridged
 from support.sessions.talking import (
+    CAPABILITIES,
+    META,
     Accepting,
     Hand,
     client,
@@ -18,9 +21,13 @@ from support.sessions.talking import (
     notification,
     pkg,
     request,
+    serve_by_hand,
+    server,
+    shaken,
+    tools,
     welcome,
 )
-from support.sessions.wiretap import over, result, shake
+from support.sessions.wiretap import over, result, shake, until
 from support.tables import case
 
 pytestmark = pytest.mark.skips_time
@@ -158,9 +165,9 @@ async def test_lenient_client_shows_what_is_left_of_malformed_server_info() -> N
 
 async def test_lenient_client_still_refuses_results_that_cannot_be_mended() -> None:
     broken: list[Json] = [None, {}, 5]
-    for tools in broken:
-        with case(tools), pytest.raises(pkg.RemoteError, match="/result/tools"):
-            await tools_of(playing(OLD, {"tools": tools}), OLD, lenient=True)
+    for listed in broken:
+        with case(listed), pytest.raises(pkg.RemoteError, match="/result/tools"):
+            await tools_of(playing(OLD, {"tools": listed}), OLD, lenient=True)
 
 
 async def test_lenient_client_reads_messages_with_null_in_place_of_an_absent_member() -> None:
@@ -174,22 +181,6 @@ async def test_lenient_client_reads_messages_with_null_in_place_of_an_absent_mem
             assert await tools_of(theirs, revision, lenient=True) == [SOUND]
 
 
-def asking(answers: list[Json], *messages: JsonObject) -> Accepting:
-    """Return a server that sends its own messages, and records answers."""
-
-    async def play(hand: Hand) -> None:
-        await shake(hand)
-        await hand.send(*messages)
-        expected = sum(message.get("id") is not None for message in messages)
-        pings: list[Json] = []
-        while not pings or len(answers) < expected:
-            message = await hand.take()
-            (pings if "method" in message else answers).append(message)
-        await hand.send(result(pings[0]["id"]))
-
-    return Accepting(play)
-
-
 async def test_lenient_client_answers_requests_with_nulls() -> None:
     heard: list[Json] = []
     answers: list[Json] = []
@@ -200,32 +191,18 @@ async def test_lenient_client_answers_requests_with_nulls() -> None:
 
     fields = {name: {"type": "string", "title": None} for name in "abcde"}
     schema = {"type": "object", "properties": fields, "required": None}
-    asked = request("elicitation/create", 7, message="?", requestedSchema=schema, _meta=None)
-    async with over(client(OLD, on_elicit=on_elicit), asking(answers, asked), lenient=True) as ours:
-        await ours.ping()
-    assert [answer["result"] for answer in answers] == [{"action": "decline"}]
+    asked = {"message": "?", "requestedSchema": schema, "_meta": None}
+
+    async def play(hand: Hand) -> None:
+        await shake(hand)
+        answers.append(await hand.ask("elicitation/create", 7, **asked))
+        await hand.take()
+
+    async with over(client(OLD, on_elicit=on_elicit), Accepting(play), lenient=True):
+        await until(lambda: answers)
+    assert answers[0]["result"] == {"action": "decline"}
     bare = {name: {"type": "string"} for name in "abcde"}
     assert heard == [{"type": "object", "properties": bare}]
-
-
-async def test_lenient_client_hears_notifications_with_nulls() -> None:
-    heard: list[Json] = []
-
-    async def on_logging_message(self: object, params: Any) -> None:
-        heard.append(params.to_wire())
-
-    async def on_tool_list_changed(self: object, params: Any) -> None:
-        heard.append("changed")
-
-    handlers = {
-        "on_logging_message": on_logging_message,
-        "on_tool_list_changed": on_tool_list_changed,
-    }
-    logged = notification("notifications/message", level="info", data=None, logger=None)
-    changed = {**notification("notifications/tools/list_changed"), "params": None, "id": None}
-    async with over(client(OLD, **handlers), asking([], logged, changed), lenient=True) as ours:
-        await ours.ping()
-    assert heard == [{"level": "info", "data": None}, "changed"]
 
 
 async def test_lenient_bridge_carries_the_sound_part_between_revisions() -> None:
@@ -239,3 +216,78 @@ async def test_lenient_bridge_carries_the_sound_part_between_revisions() -> None
                 await hand.send(notification("notifications/initialized"))
                 answer = await hand.ask("tools/list", 2)
                 assert answer["result"] == {"tools": [SOUND]}
+
+
+async def greet(session: Any, params: Any) -> str:
+    return "hello"
+
+
+async def list_tools(self: object, session: Any, params: Any) -> object:
+    return pkg.load(OLD).models.ListToolsResult(tools=[])
+
+
+async def test_server_reads_null_as_absent(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "mcp_protogen.runtime")
+    messages: list[JsonObject] = [
+        {**request("ping"), "params": None},
+        request("ping", _meta=None),
+        {**request("tools/list"), "params": None},
+        request("tools/list", cursor=None),
+        request("tools/list", cursor=None, _meta={"progressToken": None}),
+        request("tools/call", name="x", arguments=None),
+        request("tools/call", name="x", task=None, _meta=None),
+    ]
+    async with shaken(tools(OLD, greet, on_list_tools=list_tools)) as hand:
+        for message in messages:
+            with case(message):
+                caplog.clear()
+                await hand.send(message)
+                assert "result" in await hand.take()
+                assert "although they break the schema at /params" in caplog.text
+
+
+async def test_server_takes_capabilities_with_null() -> None:
+    greeting = hello(OLD, sampling=None, elicitation={"form": None}, roots={"listChanged": None})
+    async with serve_by_hand(server(OLD)) as hand:
+        await hand.send(greeting)
+        assert "result" in await hand.take()
+    called = {**META, CAPABILITIES: {"sampling": None}, "progressToken": None}
+    async with serve_by_hand(tools(STATELESS, greet)) as hand:
+        assert "result" in await hand.ask("tools/call", 1, _meta=called, name="x", arguments=None)
+
+
+async def test_server_reads_params_anew_at_most_eight_times() -> None:
+    for count, member in [(8, "result"), (9, "error")]:
+        icons = [{"src": "https://x.example/i.png", "sizes": None}] * count
+        greeting = hello(OLD)
+        greeting["params"]["clientInfo"]["icons"] = icons
+        with case(count):
+            async with serve_by_hand(server(OLD)) as hand:
+                await hand.send(greeting)
+                assert member in await hand.take()
+
+
+async def test_cancellation_counts_in_spite_of_null_and_whole_floats() -> None:
+    cancelled: list[object] = []
+
+    async def wait(session: Any, params: Any) -> str:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            cancelled.append(params.name)
+            raise
+        return "done"
+
+    called: JsonObject = {"name": "x", "_meta": META}
+    ways: list[JsonObject] = [{"reason": None}, {"_meta": None}, {"requestId": 4.0}]
+    for revision in (OLD, STATELESS):
+        for given in ways:
+            with case((revision, given)):
+                connect = shaken if revision == OLD else serve_by_hand
+                async with connect(tools(revision, wait)) as hand:
+                    await hand.send(request("tools/call", 4, **called))
+                    await asyncio.sleep(1)
+                    params: dict[str, Json] = {"requestId": 4, **given}
+                    await hand.send(notification("notifications/cancelled", **params))
+                    assert await hand.is_silent(1)
+                    assert cancelled.pop() == "x"
