@@ -107,7 +107,7 @@ class DirectClient:
 
     async def send(self, request: Any, *, stream: bool, follow_redirects: bool) -> Any:
         """Return the response, whose body is not read; raise `httpx2.RequestError`."""
-        if type(request) is not _Request:
+        if not isinstance(request, _Request):
             return await self._plain.send(request, stream=stream, follow_redirects=follow_redirects)
         to = request.to
         connection = self._take_idle(to) or await self._connect(to.url)
