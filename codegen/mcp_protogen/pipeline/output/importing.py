@@ -50,10 +50,10 @@ class _GeneratedModules(MetaPathFinder, InspectLoader):
         """Return the text of a module."""
         return self._files[self._paths[fullname]]
 
-    def import_all(self, files: dict[str, str], kept: list[str]) -> dict[str, str]:
+    def import_all(self, files: dict[str, str], revisions: list[str]) -> dict[str, str]:
         """Import modules, and return the error of each one that cannot be imported, by path.
 
-        The package also exports the revisions in `kept`, which are not here.
+        The package also exports `revisions`, whose modules are in `files` or are kept elsewhere.
         """
         from pydantic import TypeAdapter
 
@@ -62,7 +62,7 @@ class _GeneratedModules(MetaPathFinder, InspectLoader):
         # The package imports the others.
         for name in sorted(self._paths, reverse=True):
             with self._noting(name):
-                exported = _exported_values(importlib.import_module(name), kept)
+                exported = _exported_values(importlib.import_module(name), revisions)
                 for model in exported if name.endswith(".models") else ():
                     # A class builds itself; an adapter of it would be built as well.
                     build = getattr(model, "model_rebuild", None)
@@ -115,7 +115,7 @@ def _main() -> None:
     sys.meta_path.insert(0, finder)
     # Modules may print while they are imported.
     out, sys.stdout = sys.stdout, sys.stderr
-    wrong = finder.import_all(package["files"], package["kept"])
+    wrong = finder.import_all(package["files"], package["revisions"])
     failed = [] if wrong else _connect(package["connected"], finder.runtime)
     json.dump({"wrong": wrong, "failed": failed}, out)
     out.flush()

@@ -70,8 +70,6 @@ def _ask(
     package: Package, options: GenerationOptions, untried: Collection[str]
 ) -> Mapping[str, Any]:
     """Return the answer of the other interpreter."""
-    revisions = {str(module_name(revision)) for revision in package.inputs.revisions}
-    present = {file.path.partition("/")[0] for file in package.files}
     question = {
         "path": list(dict.fromkeys(filter(None, map(_folder_of, _NEEDED)))),
         "runtime": str(runtime_folder()),
@@ -81,7 +79,7 @@ def _ask(
             for file in package.files
             if file.path.endswith(".py") and not file.path.startswith(f"{RUNTIME_FOLDER}/")
         },
-        "kept": sorted(revisions - present),
+        "revisions": [module_name(revision) for revision in package.inputs.revisions],
         "connected": sorted(untried),
     }
     try:
