@@ -272,6 +272,17 @@ async def test_429_without_a_time_is_tried_a_few_times(waits: list[float]) -> No
     assert raised.retry_after is None
 
 
+async def test_error_of_the_call_counts_whatever_the_status(waits: list[float]) -> None:
+    async def call(request: Request, reply: Reply) -> None:
+        await reply.send(429, error(request.id, -32602, "no"), retry_after="2")
+
+    with pytest.raises(pkg.McpError, match="no"):
+        await calling(Handshaking(call))
+    assert not waits
+    await calling(Handshaking(busy(429, 1, error(None, -32602, "later"), retry_after="2")))
+    assert waits == [2]
+
+
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
 async def test_other_failures_of_a_call_are_raised_at_once(status: int, waits: list[float]) -> None:
     _, requests = await failing(Handshaking(busy(status)), http_error(status))
