@@ -122,3 +122,16 @@ def test_bridge_passes_on_the_rest_and_logs_what_it_mended() -> None:
     assert answers[-1]["result"] == {"content": [{"type": "text", "text": "hi"}]}
     losses = [json.loads(line).get("loss", {}) for line in ran.stderr.splitlines()]
     assert "/result/content/0/annotations" in {loss.get("pointer") for loss in losses}
+
+
+def test_bridge_to_a_program_that_cannot_start_says_so() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "mcp_protogen", "bridge", "--to", "no-such-program"],
+        input=f"{json.dumps(hello('2025-11-25'))}\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ran.returncode == 2
+    assert "error[no-connection]: no-such-program: cannot start no-such-program" in ran.stderr

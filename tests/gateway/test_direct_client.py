@@ -104,6 +104,16 @@ async def test_a_connection_carries_the_next_request_after_a_whole_response() ->
             }
 
 
+async def test_fields_of_a_response_have_their_own_values() -> None:
+    head = BARE % b"a: 1\r\nB: 2\r\nA: 3\r\ncontent-length: 2"
+    async with peer(head) as server, use_client() as client:
+        request = client.build_request("GET", httpx2.URL(server.url), content=None, headers={})
+        response = await client.send(request, stream=True, follow_redirects=False)
+        found = [response.headers.get(name, "none") for name in ("a", "b", "c")]
+        assert found == ["1, 3", "2", "none"]
+        await response.aclose()
+
+
 async def test_other_responses_end_their_connection() -> None:
     for first in (
         BARE % b"connection: close\r\ncontent-length: 2",

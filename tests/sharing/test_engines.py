@@ -277,6 +277,13 @@ async def test_the_oldest_events_of_a_long_stream_may_be_gone_which_is_said(
         assert await read(a, "~", 290) == Events(kept, False)
 
 
+async def test_a_stream_keeps_a_thousand_events_by_default(shared_engines: SharedEngine) -> None:
+    async with working(shared_engines.engine(), "a") as a:
+        await begin_session(a)
+        await a.connection.events.append("key", "~", 1, [b"x"] * 1003, lifetime=LIFETIME)
+        assert await read(a, "~", 3) == Events([Event(n, b"x") for n in range(4, 1004)], False)
+
+
 async def test_who_appends_learns_who_follows(shared_engines: SharedEngine) -> None:
     async with working(shared_engines.engine(), "a", "b") as (a, b):
         await begin_session(a)

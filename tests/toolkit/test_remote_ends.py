@@ -163,6 +163,27 @@ async def test_level_that_changes_while_a_connection_opens_reaches_the_server() 
         assert levels == ["error", "debug"]
 
 
+async def test_server_that_is_gone_is_not_told_of_a_level(caplog: pytest.LogCaptureFixture) -> None:
+    gone = asyncio.Event()
+
+    async def play(hand: Hand) -> None:
+        await shake(hand, tools={}, logging={})
+        while (asked := await hand.take()) is not None:
+            await hand.send(result(asked["id"], content=[]))
+            if asked["method"] == "tools/call":
+                break
+        gone.set()
+
+    async with in_memory(Hearing(OLD).client, app_with_remote(OLD, Accepting(play))) as one:
+        await text_of(one, "r_x")
+        await gone.wait()
+        await asyncio.sleep(0.05)
+        caplog.clear()
+        await one.set_level("error")
+        await asyncio.sleep(0.05)
+        assert caplog.text == ""
+
+
 async def test_server_that_comes_back_with_another_revision_is_used_in_that() -> None:
     uri = "data://r/now"
     revisions = permutations((OLD, STATELESS, "2025-06-18"), 2)

@@ -92,6 +92,17 @@ def test_files_of_the_user_survive_without_hard_links(
     assert (out / "mine.py").read_text() == "mine"
 
 
+def test_a_link_that_the_user_saves_meanwhile_is_kept(out: Path) -> None:
+    put(OLD, out)
+    with exclusive(out) as space:
+        old = out.parent / "old"
+        old.mkdir()
+        (out / "linked.py").write_text("x")
+        (old / "linked.py").symlink_to("missing")
+        space.rescue(old, ())
+    assert (out / "linked.py").is_symlink()
+
+
 def test_rights_of_the_folder_stay(out: Path) -> None:
     put(OLD, out)
     out.chmod(0o750)
