@@ -374,6 +374,10 @@ def decide(schema: Path) -> None:
         (schema / name).write_bytes(compact(document))
 
 
+def test_check_reads_the_pinned_schemas_without_a_folder() -> None:
+    assert check(KNOWN).problems == check(KNOWN, SCHEMA).problems == ()
+
+
 def test_missing_files_fail_check(pinned_schema: Path) -> None:
     report = check(NEXT, pinned_schema)
     assert report.status.exit_code == 1

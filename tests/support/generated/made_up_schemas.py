@@ -62,10 +62,6 @@ PLACES: dict[str, Json] = {
     "TaggedByTruth": record(
         x=either(record(("r",), r=TRUE), record(("r",), r={"const": False}, d=STRING))
     ),
-    "TaggedAlike": either(
-        record(("t", "u"), t={"const": "a"}, u=STRING),
-        record(("t", "v"), t={"const": "a"}, v=INTEGER),
-    ),
     "TakenX": INTEGER,
     "Taken": record(x=record(y=INTEGER), fooBar=record(x=STRING)),
     "TakenFooBar": INTEGER,
