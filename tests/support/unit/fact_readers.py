@@ -18,13 +18,13 @@ from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.jsonvalue import is_array, is_object, merge_patch
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.instep.compare.compare_revisions import compare_revisions
+from mcp_protogen.instep.compare.extensions import compared_extension
 from mcp_protogen.instep.compare.revisions import (
     ComparedRevision,
     compared_source,
     without_tried_facts,
 )
 from mcp_protogen.pipeline.config import GenerationOptions
-from mcp_protogen.pipeline.derive.extended_revision import extend_revision
 from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs import extensions, facts, sources
 from mcp_protogen.pipeline.inputs.pinned_extensions import extension_names
@@ -206,8 +206,7 @@ def find_readers() -> tuple[Readers, Readers]:
         for before, after in pairwise(sides):
             compare_revisions(before, after)
         for name in extension_names():
-            extension = extensions.load(name, schema_folder())
-            extend_revision(extension, _source(extension.newest))
+            compared_extension(name)
     revision_facts.all_revisions.cache_clear()
     return of_revisions, of_extensions
 

@@ -70,7 +70,8 @@ def compared_extension(
         if note.place in (extension.place, extension.facts_place)
         and (note.place, note.pointer) not in said
     )
-    part = ExtensionPart(name, extension.identifier, revision, made.methods, made.types)
+    stage = extension.facts.get("stage", {}).get("is", "")
+    part = ExtensionPart(name, extension.identifier, revision, made.methods, made.types, stage)
     # Facts of extensions do not say which of their types are open; their schemas do.
     own = {str(type_.name) for type_ in side.ir.types if isinstance(type_, ObjectIR) and type_.open}
     opened = side.open_types | (own & made.types)

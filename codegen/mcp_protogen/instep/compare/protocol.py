@@ -20,6 +20,7 @@ def changes(before: ComparedRevision, after: ComparedRevision) -> Iterator[Diffe
     yield from _meta_keys(before, after)
     yield from _headers(before, after)
     yield from _transports(before, after)
+    yield from _stages(before, after)
     yield from _rules(before, after)
 
 
@@ -134,6 +135,22 @@ def _defined_transports(side: ComparedRevision) -> dict[str, str]:
         for name, fact in facts.items()
         if not fact.get("later")
     }
+
+
+def _stages(before: ComparedRevision, after: ComparedRevision) -> Iterator[Difference]:
+    was, now = _stages_of(before), _stages_of(after)
+    for identifier in sorted(was.keys() & now.keys()):
+        texts = was[identifier], now[identifier]
+        if texts[0] != texts[1]:
+            yield Difference("stage-changed", f"stage of {identifier}", "", *texts, BOTH)
+
+
+def _stages_of(side: ComparedRevision) -> dict[str, str]:
+    """Return the stages that a side says of extensions, by identifier."""
+    stages = dict.fromkeys(side.ir.absorbs, "core")
+    if side.extension and side.extension.stage:
+        stages[side.extension.identifier] = side.extension.stage
+    return stages
 
 
 def _header(header: Header) -> str:

@@ -11,12 +11,14 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.inputs.pins import (
     EXTENSION,
     Pin,
     extension_place,
     extensions_folder,
     load_extension_pins,
+    load_pins,
     pin_of,
     snapshot_file,
 )
@@ -29,13 +31,14 @@ class PinnedExtension(NamedTuple):
     """An extension: its name on the command line, its identifier, and the revisions it extends.
 
     `pin` is None if its schema is not published. Without facts, it has neither revisions nor an
-    identifier, and cannot be generated.
+    identifier, and cannot be generated. `stage` is empty if nobody has stated it.
     """
 
     name: str
     pin: Pin | None
     identifier: str = ""
     revisions: tuple[str, ...] = ()
+    stage: str = ""
 
     @property
     def has_facts(self) -> bool:
@@ -71,7 +74,19 @@ def pinned_extension(name: str, folder: Path | None = None) -> PinnedExtension:
         message = f"the schema of {name} is pinned, so its facts must not have types"
         hint = f"remove {TYPES} from the facts"
         raise ProblemError(Problem("facts-disagree", message, place, jsonpointer.join(TYPES), hint))
-    return PinnedExtension(name, pin, identifier, tuple(sorted(map(str, revisions))))
+    stage = facts.get("stage", {}).get("is", "")
+    return PinnedExtension(name, pin, identifier, tuple(sorted(map(str, revisions))), stage)
+
+
+def absorbing_revision(name: str, folder: Path | None = None) -> str | None:
+    """Return the first revision that has an extension in its core; None without one."""
+    folder = folder or schema_folder()
+    for revision in sorted(load_pins(folder)):
+        file = folder / revision / "facts.json"
+        facts = parse_json(file.read_bytes(), file.name) if file.is_file() else {}
+        if is_object(facts) and facts.get("absorbs", {}).get(name) is not None:
+            return revision
+    return None
 
 
 def _facts(name: str, folder: Path | None) -> dict[str, Any]:
