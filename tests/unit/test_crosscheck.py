@@ -57,7 +57,34 @@ def repeats(part: Json, **others: Any) -> Mutation:
     return mutate
 
 
+def on_stream(request: str, **place: Any) -> Mutation:
+    return lambda facts: facts["methods"]["notifications/log"].update(
+        stream={"request": request, **place}
+    )
+
+
+LOG_STREAM = "/methods/notifications~1log/stream"
+
 DISAGREEING: Table = {
+    "a stream of a request that is not there": (on_stream("echo/gone"), f"{LOG_STREAM}/request"),
+    "a stream of a notification": (on_stream("notifications/gone"), f"{LOG_STREAM}/request"),
+    "a request on a stream": (
+        say(stream={"request": "echo/say", "order": "first"}),
+        f"{SAY}/stream/request",
+    ),
+    "a member of a filter that no type has": (
+        on_stream("echo/say", member="newLogs"),
+        f"{LOG_STREAM}/member",
+    ),
+    "two last notifications of one stream": (
+        lambda facts: [
+            facts["methods"][f"notifications/{name}"].update(
+                stream={"request": "echo/say", "order": "last"}
+            )
+            for name in ("gone", "log")
+        ],
+        f"{LOG_STREAM}/order",
+    ),
     "a header field that repeats a key of _meta that is not there": (
         repeats({"meta": "x"}),
         "/headers/request/x-echo/repeats",

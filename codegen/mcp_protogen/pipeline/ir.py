@@ -245,6 +245,20 @@ class TransportIR:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamPlaceIR:
+    """The place of a notification on the stream of the long-lived `request`.
+
+    It is the first or last one there, comes at least `every_ms` milliseconds after another, or is
+    selected by the `member` of a filter.
+    """
+
+    request: str
+    order: Literal["", "first", "last"]
+    member: str
+    every_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class MethodErrorIR:
     """A code that answers a method, and the case, with the strength of the demand."""
 
@@ -289,6 +303,7 @@ class MethodIR:
     headers: tuple[HeaderFieldIR, ...] = ()
     errors: tuple[MethodErrorIR, ...] = ()
     known_as: str = ""
+    stream: StreamPlaceIR | None = None
 
 
 @dataclass(frozen=True, slots=True)

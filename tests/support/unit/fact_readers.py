@@ -68,6 +68,7 @@ _NEXT: Final[Json] = {
             **_SOURCE,
         }
     },
+    "methods": {"notifications/message": {"stream": {"request": "tools/call", "every_ms": 1}}},
     "headers": {"request": {"x-one": _FIELD}, "response": {"x-one": _FIELD, "x-two": _VALUE}},
     "places": {
         "requested_outputs": {"path": "inputResponses[action=accept]", **_SOURCE},

@@ -33,6 +33,7 @@ from mcp_protogen.pipeline.ir import (
     RequirementIR,
     Role,
     RulesIR,
+    StreamPlaceIR,
     TypeExpr,
     TypeIR,
     UnionIR,
@@ -205,6 +206,20 @@ def _method(
         headers=tuple(headers_in(fact)),
         errors=tuple(_errors(fact)),
         known_as=context.facts.first_names.get(schema.method, ""),
+        stream=stream_place(fact),
+    )
+
+
+def stream_place(fact: Json) -> StreamPlaceIR | None:
+    """Return the place on a stream in the facts of a notification, if it has one."""
+    place: Json | None = fact.get("stream")
+    if place is None:
+        return None
+    return StreamPlaceIR(
+        request=place["request"],
+        order=place.get("order", ""),
+        member=place.get("member", ""),
+        every_ms=place.get("every_ms", 0),
     )
 
 

@@ -71,6 +71,8 @@ class Messages(TypedDict):
     """The imports of their stubs, by module."""
     server_handles: list[MethodIR]
     """The methods that a server handles, except those that the runtime answers for it."""
+    server_publishes: dict[str, str]
+    """Notifications of changed lists, by the names of the stubs that publish them."""
     has_conditions: bool
     """Whether a method needs a capability only under a condition."""
     capabilities_exported: list[str]

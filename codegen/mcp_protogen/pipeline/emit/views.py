@@ -13,7 +13,9 @@ from mcp_protogen.pipeline.derive.module_names import (
     CAPABILITIES_MODULE,
     METHODS_MODULE,
     handler,
+    is_list_change,
     iterator,
+    publisher,
     sender,
 )
 from mcp_protogen.pipeline.emit import rows
@@ -42,6 +44,7 @@ from mcp_protogen.pipeline.ir import (
     RequirementIR,
     RevisionIR,
     Scalar,
+    StreamPlaceIR,
     TypeIR,
 )
 from mcp_protogen.pipeline.plans.tables import PairTables
@@ -181,6 +184,13 @@ def header_field(repeated: HeaderFieldIR) -> str:
     return f"HeaderField({literal(repeated.header)}, {literal(repeated.path)}{policy})"
 
 
+def stream_place(place: StreamPlaceIR) -> str:
+    """Return the expression that constructs the place of a notification on a stream."""
+    given = {"order": place.order, "member": place.member, "every": place.every_ms / 1000}
+    arguments = (f", {name}={literal(value)}" for name, value in given.items() if value)
+    return f"StreamPlace({literal(place.request)}{''.join(arguments)})"
+
+
 def revision_messages(ir: RevisionIR) -> RevisionMessages:
     """Return the messages of a revision for templates."""
     names = {str(type_.name) for type_ in ir.types}
@@ -211,6 +221,9 @@ def _messages(ir: RevisionIR) -> Messages:
         "server_asks": any(method.kind != "notification" for method in server_sends),
         "server_imports": _imports(called, server_sends),
         "server_handles": [m for m in client_sends if m.method not in ANSWERED_BY_RUNTIME],
+        "server_publishes": {
+            publisher(m): m.known_as or m.method for m in server_sends if is_list_change(m)
+        },
         "has_conditions": any(need.when for method in methods for need in method.requires),
         "capabilities_exported": sorted(
             {str(capability.constant) for capability in ir.capabilities} | CAPABILITIES_MODULE
@@ -370,6 +383,7 @@ FILTERS: Mapping[str, Callable[..., str | tuple[str, ...]]] = {
     "sender": sender,
     "spec_class": spec_class,
     "spec_type": spec_type,
+    "stream_place": stream_place,
     "types": types,
 }
 """The filters of templates for methods and conditions."""

@@ -24,9 +24,6 @@ TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
 RELATED_TASK: Final = "io.modelcontextprotocol/related-task"
 """The `_meta` member that names the task of a message (2025-11-25, basic/utilities/tasks)."""
 
-TASK_IDS: Final = "taskIds"
-"""The filter member of a listen stream (extension, "Task Status Notifications")."""
-
 _CORE: Final = "tasks"
 
 TASK_MEMBERS: Final = (_CORE, EXTENSIONS)

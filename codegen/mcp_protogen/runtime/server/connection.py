@@ -384,16 +384,15 @@ class ServerConnection:
 
     async def send_all_changes(self) -> None:
         """Notify the client that all lists and resources it follows may have changed."""
-        from ..core.subscriptions import LIST_CHANGES, RESOURCE_UPDATED, Filter
+        from ..core.subscriptions import is_change, is_list_change, offers
 
-        declared = self.endpoint.connection.declared["server"]
-        filter = Filter(frozenset(LIST_CHANGES), self.subscriptions).supported_by(declared)
+        connection = self.endpoint.connection
+        declared = connection.declared["server"]
         with suppress(Disconnected):
-            for method in LIST_CHANGES:
-                if method in filter.lists:
-                    await self.publish(method, None)
-            for uri in sorted(filter.uris):
-                await self.publish(RESOURCE_UPDATED, uri)
+            for method, spec in connection.table.first_names.items():
+                if is_change(method) and offers(spec, declared):
+                    for uri in (None,) if is_list_change(method) else sorted(self.subscriptions):
+                        await self.publish(method, uri)
 
     def abort(self, error: Disconnected) -> None:
         """Begin to close: calls fail with `error`, and listen streams get their results."""

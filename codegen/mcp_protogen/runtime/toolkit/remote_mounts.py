@@ -17,7 +17,7 @@ from ..core.errors import METHOD_NOT_FOUND, LocalError, McpError, ProtocolError
 from ..core.json import JSONObject
 from ..core.options import Options
 from ..core.spec import CALL_TOOL, SET_LEVEL
-from ..core.subscriptions import LIST_CHANGES, RESOURCE_UPDATED, SUBSCRIBE, UNSUBSCRIBE, Filter
+from ..core.subscriptions import RESOURCE_UPDATED, SUBSCRIBE, UNSUBSCRIBE, is_list_change, offers
 from ..server.base import ServerBase, SessionBase, package_of
 from ..server.context import OpenConnection, RequestContext
 from ..server.listen_streams import change_subscription
@@ -236,7 +236,7 @@ class RemoteMount(Mount):
         await self._send_levels(remote)
         await self._subscribe(remote, SUBSCRIBE, uris)
         declared = runtime.declaration()
-        for method in LIST_CHANGES:
+        for method in filter(is_list_change, runtime.owner.TABLE.first_names):
             if method.split("/")[1] in declared:
                 await runtime.publish(method)
         for uri in sorted(uris):
@@ -329,8 +329,9 @@ class RemoteMount(Mount):
         outer = session.__mcp_runtime__
         with self._use_remote(outer) as remote:
             await shield(remote.ready)
-            declared = remote.server.__mcp_runtime__.declaration()
-            if not Filter(uris=frozenset({own})).supported_by(declared).uris:
+            runtime = remote.server.__mcp_runtime__
+            updated = runtime.owner.TABLE.spec_of(RESOURCE_UPDATED)
+            if not offers(updated, runtime.declaration()):
                 return
             remote.link(outer.connection)
             # If another client leaves meanwhile, this one needs it.

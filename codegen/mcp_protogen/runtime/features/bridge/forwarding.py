@@ -32,7 +32,7 @@ from ...core.losses import LossReport
 from ...core.models.base import Validate, WireModel
 from ...core.options import NO_END, CallOptions
 from ...core.spec import AnyRequest, CallSpec, NotificationSpec, RequestSpec, Role
-from ...core.subscriptions import LIST_CHANGES, LISTEN, LOG
+from ...core.subscriptions import LOG, is_list_change
 from ...messages.codec import Notification, Request, TypedCall
 from ...messages.envelope import PROGRESS_TOKEN, SUBSCRIPTION_ID, meta_in
 from ...messages.jsonrpc import Call, id_of, make_tuple, write_result
@@ -62,6 +62,8 @@ LOCAL_METHODS: Final = frozenset({INITIALIZE, INITIALIZED, "ping"})
 
 _log: Final = getLogger(__name__)
 
+_LASTING: Final = frozenset({"long_lived"})
+
 _MOST_ANSWERED: Final = 1000
 """The most answered requests whose late progress is still forwarded."""
 
@@ -78,8 +80,7 @@ class AboutRequest(dict[str, Any]):
         return id_of({"id": self.get("progressToken")})
 
 
-def request_of(method: str) -> AnyRequest:
-    traits = frozenset({"long_lived"} if method == LISTEN else ())
+def request_of(method: str, traits: frozenset[str] = frozenset()) -> AnyRequest:
     return RequestSpec(method, load_results=lambda: (object,), traits=traits, **_ALWAYS)
 
 
@@ -104,8 +105,9 @@ class PassThroughTable(MethodTable):
             return Notification(notification_of(method), given, meta)
         if sender == "server" and not self.rules.server_requests:
             return MethodNotFound(method, id=id)
-        local_spec = self.requests.get(method) if method in LOCAL_METHODS else None
-        spec = request_of(method) if local_spec is None else local_spec
+        spec = self.requests.get(method)
+        if method not in LOCAL_METHODS or spec is None:
+            spec = request_of(method, frozenset() if spec is None else spec.traits & _LASTING)
         if method == INITIALIZE:
             params = _with_objects(params, "capabilities", "clientInfo")
         request: Request[Any] = make_tuple(Request, (id, spec, given, params, meta))
@@ -289,9 +291,10 @@ class Forwarding:
         token = context.meta.get(PROGRESS_TOKEN)
         request = ForwardedCall(0 if id is None else id, token, endpoint, endpoint.sink, context)
         request.order = None if token is None else Lock()
-        options = _options(context.endpoint, token, lasts=method in (LISTEN, RESULT))
+        traits = frozenset[str]() if context.call is None else context.call.spec.traits & _LASTING
+        options = _options(context.endpoint, token, lasts=bool(traits) or method == RESULT)
         begin = partial(self.asked_server.begin, request)
-        sent = endpoint.request(request_of(method), params, options, on_begin=begin)
+        sent = endpoint.request(request_of(method, traits), params, options, on_begin=begin)
         try:
             result = await result_of(sent, method)
             if request.order is not None and request.order.locked():
@@ -300,7 +303,7 @@ class Forwarding:
                     pass
         finally:
             self.asked_server.end(request)
-        return _with_stream(result, request.id) if method == LISTEN else result
+        return _with_stream(result, request.id)
 
     def _notify(self, method: str, context: RequestContext, params: Any) -> Awaitable[None] | None:
         endpoint = self._to_server.endpoint
@@ -331,7 +334,7 @@ class Forwarding:
             self._asked_client.end(request)
 
     def take_from_server(self, method: str, params: Any) -> Awaitable[None] | None:
-        if method in LIST_CHANGES:
+        if is_list_change(method):
             self._to_client.count(method)
         if method == CANCELLED:
             return self._cancelled_by_server(params)

@@ -12,7 +12,7 @@ from ....core.spec import AnyRequest
 from ....messages.method_table import EXTENSIONS, MethodTable
 from ....rpc.endpoint import Endpoint
 from ....rules.handlers import Handlers
-from ....rules.task_kinds import TASK_IDS, TASKS_EXTENSION, is_in_core
+from ....rules.task_kinds import TASKS_EXTENSION, is_in_core
 from ....server.base import SessionBase
 from ....server.context import RequestContext
 from ....server.layers import Layer
@@ -41,8 +41,6 @@ class ServerWithTasks(Protocol):
 
 
 class PlainClients(Layer):
-    ids_member = TASK_IDS
-
     def __init__(self, client: ClientWithTasks, server: ServerWithTasks) -> None:
         self.client: Final = client
         self.server: Final = server

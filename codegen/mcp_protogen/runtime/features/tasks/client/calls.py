@@ -14,7 +14,6 @@ from ....core.recent_names import RecentNames
 from ....core.spec import CALL_TOOL, LIST_TOOLS, AnyRequest, Capability
 from ....core.subscriptions import LISTEN
 from ....rpc.peer import all_items
-from ....rules.task_kinds import TASK_IDS
 from ....rules.task_methods import CHANGED, CORE_CHANGED
 from ..on_wire import ClientsTasks
 from ..remote_tasks import TaskCancelled
@@ -199,8 +198,8 @@ class TaskCalls(ClientBase):
         if spec is None or caller.wire.kind != "extension":
             raise LocalError("tasks have no listen streams in this revision")
         ids = {handle.id for handle in handles if handle.id is not None}
-        wanted = spec.params(notifications={TASK_IDS: sorted(ids)})
-        await self.request(spec, wanted)
+        changed = self.TABLE.spec_of(CHANGED).stream
+        await self.request(spec, spec.params(notifications={changed.member: sorted(ids)}))
 
     def task(self, stored: Mapping[str, Any]) -> TaskHandle:
         """Resume a task from `TaskHandle.to_json`; raise `LocalError` for other values.
