@@ -162,6 +162,20 @@ FAULTS: Final[dict[str, tuple[Change, str, str]]] = {
         "model.json#/$defs/CallToolRequest",
         "metadata.trace has no place on stdio",
     ),
+    "a part without a place that may have itself inside": (
+        set_type(
+            *OF_CALL, "metadata", "properties", "next", to={"$ref": "#/$defs/CallToolRequest"}
+        ),
+        "model.json#/$defs/CallToolRequest",
+        "metadata.next has no place on stdio",
+    ),
+    "a union of params that has itself inside": (
+        set_type(
+            *OF_CALL, "payload", to={"anyOf": [{"$ref": "#/$defs/Endless"}, {"type": "null"}]}
+        ),
+        f"{ONE}/messages/MCPRequest/places/metadata.meta",
+        "CallToolRequest: what is around metadata.meta is not an object",
+    ),
     "a place without a part": (
         set_both(*REQUEST, "places", "metadata.trace", to=["/params/_meta/trace"]),
         f"{ONE}/messages/MCPRequest/places/metadata.trace",
@@ -252,6 +266,7 @@ def test_a_model_and_wires_without_one_meaning_are_refused_with_the_place() -> N
     for name, (change, where, message) in FAULTS.items():
         with case(name):
             changed: Json = copy.deepcopy({"types": model["$defs"], **wires})
+            changed["types"]["Endless"] = {"anyOf": [{"$ref": "#/$defs/Endless"}]}
             change(changed["types"], changed["wires"])
             with pytest.raises(ProblemError) as refused:
                 join({**model, "$defs": changed["types"]}, changed["wires"], "model.json", FILE)

@@ -59,10 +59,9 @@ def with_wires(schema: Json, revision: str, folder: Path, place: str) -> Json:
 def _find_owner(schema: Json, revision: str, folder: Path) -> str | None:
     """Return the revision whose wires a schema has, if it is a model."""
     owners = {file.parent.name for file in folder.glob(f"*/{FILE}")}
-    if not owners or revision in owners:
-        return revision if owners else None
-    origin = origin_of(folder, revision, schema)
-    return origin if origin in owners else None
+    is_own = not owners or revision in owners
+    owner = revision if is_own else origin_of(folder, revision, schema)
+    return owner if owner in owners else None
 
 
 def join(model: Json, wires: Mapping[str, Json], place: str, wires_place: str) -> Json:
@@ -242,7 +241,7 @@ class _Joining:
             around = max(holders, default="")
             holder = placed[around].schema if around else joined
             steps, part = jsonpointer.split(place.removeprefix(around)), placed[place]
-            for fault in {*self._put(holder, steps, part)}:
+            for fault in sorted({*self._put(holder, steps, part)}):
                 self._refuse(f"{name}: {fault}", "messages", type_, "places", part.path)
         return joined
 
@@ -254,9 +253,10 @@ class _Joining:
             inside = f"{path}{member}"
             is_required = required and member in _required_names(schema)
             held, names = self._resolve(inner)
+            holds_parts = any(part.startswith(f"{inside}.") for part in places)
             if inside in places:
                 yield _Part(inside, inner, is_required)
-            elif is_object(held) and "properties" in held:
+            elif is_object(held) and (holds_parts or held.get("properties") == {}):
                 self._left_out |= names
                 yield from self._find_parts(held, name, places, f"{inside}.", is_required)
             else:
