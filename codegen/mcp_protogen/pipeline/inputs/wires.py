@@ -9,6 +9,7 @@ import copy
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -190,11 +191,12 @@ class _Joining:
                 self._refuse("this wire has no such type of messages", "messages", type_, "type")
             elif kind["names"]:
                 messages[type_] = type_
-        required = {name: _required_names(self.definitions[name]) for name in messages}
+        names = {type_: self._kinds[type_]["names"] for type_ in messages}
+        required = {type_: _required_names(self.definitions[type_]) for type_ in messages}
         for name in sorted(self.definitions.keys() - self._kinds.keys()):
             own = _required_names(self.definitions[name])
-            alike = [base for base, members in required.items() if members and members <= own]
-            kinds = [base for base in alike if _is_named(name, self._kinds[base]["names"])]
+            alike = [type_ for type_, members in required.items() if members and members <= own]
+            kinds = [type_ for type_ in alike if any(map(partial(fnmatchcase, name), names[type_]))]
             if len(kinds) == 1:
                 messages[name] = kinds[0]
             elif alike:
@@ -225,12 +227,11 @@ class _Joining:
             self._refuse(f"{type_} has no such part", "messages", type_, "places", part)
         filled = {jsonpointer.split(place)[0] for places in pointers.values() for place in places}
         wire_type: Json = copy.deepcopy(self._types[kind["type"]])
-        members = {
-            key: value for key, value in wire_type["properties"].items() if key not in filled
-        }
+        for step in filled:
+            wire_type["properties"].pop(step, None)
         rest = {key: value for key, value in message.items() if key not in _OF_OBJECTS}
         required = sorted(_required_names(wire_type) - filled)
-        joined = {**wire_type, **rest, "properties": members, "required": required}
+        joined = {**wire_type, **rest, "required": required}
         placed = {place: part for part in parts for place in pointers[part.path]}
         for place, part in placed.items():
             inside = (placed[name].required for name in placed if name.startswith(f"{place}/"))
@@ -306,10 +307,6 @@ class _Joining:
     def _refuse_type(self, name: str, message: str, hint: str) -> None:
         pointer = jsonpointer.join("$defs", name)
         self.problems.append(Problem("wires-disagree", message, self._place, pointer, hint))
-
-
-def _is_named(name: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def _required_names(schema: Any) -> frozenset[str]:
