@@ -15,6 +15,7 @@ from mcp_protogen.base.canonical import compact
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.instep.drafts.drafting import draft
+from mcp_protogen.pipeline.inputs.wires import FILE
 from support.generated.next_revision import NEXT, Checkout
 from support.json_types import read_json
 from support.rehearsals.proposals import Rehearsal, publish_extension
@@ -38,7 +39,10 @@ def pin(checkout: Checkout, rehearsal: Rehearsal) -> None:
     """Pin a proposal as the next revision, with its facts and rules."""
     schema = checkout.schema
     base = read_json(schema / rehearsal.base / "schema.json")
-    _add(checkout, rehearsal.publish(base), NEXT)
+    published, wires = rehearsal.split(rehearsal.publish(base))
+    _add(checkout, published, NEXT)
+    if wires is not None:
+        (schema / NEXT / FILE).write_bytes(compact(wires))
     for name, change in rehearsal.extensions().items():
         _pin_extension(checkout, name, change)
     (schema / NEXT / "facts.json").write_bytes(compact(rehearsal.facts()))

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from mcp_protogen.base.names import extension_module, pascal
 from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.pipeline.inputs.sources import load_pinned
 from mcp_protogen.runtime.core.models.base import SUPPLIED
 from mcp_revisions import McpError, client_of, connect, load
 from support.generated.instances import smallest
@@ -53,10 +54,9 @@ class SmallestValues:
     """The smallest values of the types of an extension and of its revision."""
 
     def __init__(self, extension: str) -> None:
-        folder = schema_folder()
-        places = (folder / NEXT, folder / "extensions" / extension)
-        schemas = [json.loads((place / "schema.json").read_bytes()) for place in places]
-        self._document: Final = {"$defs": schemas[0]["$defs"] | schemas[1]["$defs"]}
+        file = schema_folder() / "extensions" / extension / "schema.json"
+        core: Json = load_pinned(NEXT, schema_folder()).schema["$defs"]
+        self._document: Final = {"$defs": core | json.loads(file.read_bytes())["$defs"]}
 
     def make(self, type_: Any) -> Any:
         """Return the smallest value of a generated type, with what a side adds to messages."""

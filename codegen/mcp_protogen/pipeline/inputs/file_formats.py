@@ -15,6 +15,7 @@ _FORMATS: Final[Mapping[str, str]] = {
     "*/facts.json": "facts",
     "*/patches.json": "patches",
     "*/translation.json": "translation",
+    "*/wires.json": "wires",
     "extensions/pins.json": "pins",
     "extensions/*/facts.json": "extension-facts",
     "extensions/*/patches.json": "patches",
