@@ -274,6 +274,17 @@ def __mcp_part__(name: str) -> ModuleType | None:
     return None
 
 
+__mcp_transports__ = {
+    "program": {"stdio": "stdio_client"},
+    "url": {
+        "http": "open_http",
+        "streamable-http": "open_http",
+        "streamableHttp": "open_http",
+        "sse": "open_http",
+    },
+}
+"""The functions that open connections to a program or a URL, by names of transports."""
+
 # Loaded on first use: importing the package imports neither models nor Pydantic.
 _MODULES = {
     "Cache": "client.cache",

@@ -33,7 +33,7 @@ UNREAD = {
     "^changed at /inherits$": "Where the facts come from says nothing of what they are.",
     "/types/open/[^/]+/described$": "How the schema says it; that a type is open counts.",
     "/projects/": "Our choice for new projects.",
-    "/inspected/": "Our choice for inspections.",
+    "/transports/[^/]+/(client|server|names)": "Our functions, and names in files of hosts.",
     "/methods/[^/]+/order/|/order$": "The order of arguments in generated code.",
     "/methods/[^/]+/variants/": "The names of stubs in generated code for alternative params.",
     "/(since|removed|deprecated)$": "The day: that a method comes, goes or is deprecated counts.",

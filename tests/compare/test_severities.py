@@ -40,7 +40,8 @@ ABLE = side(capabilities=(capability(),))
 FAILING = side(errors=(error(),))
 KEYED = side(meta_keys=(meta_key(),))
 MANDATORY = replace(NOTHING, facts={"methods": {"things/ask": {"mandatory": True}}})
-BY_POST = replace(NOTHING, facts={"transports": {"post": {"source": "x"}}})
+BY_POST = replace(NOTHING, facts={"transports": {"post": {"address": "url", "framing": "http"}}})
+BY_MAIL = replace(NOTHING, facts={"transports": {"post": {"address": "url", "framing": "mail"}}})
 AT_MOST_3 = result({"type": "string", "maxLength": 3})
 NAMED = {"Named": record(a=STRING)}
 NAMING = result(ref("Named"), NAMED)
@@ -227,6 +228,7 @@ THE_REST = (
         side(headers=(header("MUST"),)),
     ),
     *make_pair("transport-added", "transport-removed", NOTHING, BY_POST),
+    make_case("transport-changed", BY_POST, BY_MAIL),
     make_case("era-changed", NOTHING, side(era="stateless")),
     make_case("rule-relaxed", NOTHING, side(rules=replace(RULES, send_batches=True))),
     make_case("rule-tightened", NOTHING, side(rules=replace(RULES, server_requests=False))),

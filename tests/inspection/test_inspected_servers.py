@@ -20,7 +20,6 @@ from mcp_protogen.servers.connect.named_server import NamedServer
 from mcp_protogen.servers.inspect import conversation, http_tap, inspecting, profile, recording
 from mcp_protogen.servers.inspect.http_transport import HttpProbing
 from mcp_protogen.servers.inspect.intake import BYTES, LONGEST, MESSAGES, StepIntake
-from mcp_protogen.servers.inspect.revision_facts import HTTP, SSE
 from mcp_protogen.servers.inspect.rules import judge
 from mcp_protogen.servers.inspect.server import Server, server_of
 from mcp_protogen.servers.inspect.steps import PlanClient, Probe, awaiting
@@ -30,6 +29,7 @@ from support import folders
 from support.examples.ported import load_server, source
 from support.http.serving import serving
 from support.inspection import faulty_server
+from support.inspection.transcripts import HTTP, SSE
 from support.peers.places import PROGRAMS, python_with
 from support.revisions import REVISIONS
 from support.tables import case

@@ -29,10 +29,12 @@ from mcp_protogen.pipeline.emit.render import Renderer
 from mcp_protogen.pipeline.emit.template_contexts import ListedRevision
 from mcp_protogen.pipeline.emit.template_contract import idle
 from mcp_protogen.pipeline.inputs import extensions, sources
+from mcp_protogen.pipeline.inputs.facts import package_transports
 from mcp_protogen.pipeline.inputs.inputs import read_inputs
 from mcp_protogen.pipeline.inputs.translations import all_steps
 from mcp_protogen.pipeline.ir import ExtensionIR, RevisionIR
 from mcp_protogen.pipeline.package import GeneratedFile, GenerationInputs, Package
+from mcp_protogen.pipeline.parts import PartSelection
 from mcp_protogen.pipeline.plans.tables import all_tables
 
 
@@ -59,11 +61,13 @@ def generate(options: GenerationOptions) -> Package:
     copied = runtime_files() if options.runtime is None else []
     # The facts of a kept revision are unknown here.
     requested = bool(options.kept) or any(ir.places.requested_outputs for ir in irs)
-    selection = options.selection._replace(requested_outputs=requested)
+    revisions = sorted({*options.revisions, *options.kept})
+    transports = package_transports(schema_folder(), revisions)
+    selection = options.selection._replace(requested_outputs=requested, transports=transports)
     files += layout.fixed_files(runtime_folder(), copied, selection)
     # Read last, to show changes of files that were read before.
     inputs = read_inputs(options)
-    outcome = _collect(_package_modules(inputs, options))
+    outcome = _collect(_package_modules(inputs, selection, options))
     raise_errors(outcome.problems)
     files += outcome.files
     return Package(tuple(sorted(files, key=lambda file: file.path)), inputs, problems)
@@ -168,7 +172,9 @@ def _shared_modules(
     yield from layout.shared_modules(tables, options.selection, _renderer(options))
 
 
-def _package_modules(inputs: GenerationInputs, options: GenerationOptions) -> Iterator[Module]:
+def _package_modules(
+    inputs: GenerationInputs, selection: PartSelection, options: GenerationOptions
+) -> Iterator[Module]:
     exports = tuple(
         ListedRevision(revision, revision_inputs.era or "handshake", module_name(revision))
         for revision, revision_inputs in inputs.revisions.items()
@@ -177,7 +183,7 @@ def _package_modules(inputs: GenerationInputs, options: GenerationOptions) -> It
     # Kept revisions have their tables from an earlier run.
     newer.update([*inputs.revisions][1:])
     steps = [module_name(revision) for revision in sorted(newer)]
-    yield from layout.package_modules(exports, steps, options.selection, _renderer(options))
+    yield from layout.package_modules(exports, steps, selection, _renderer(options))
 
 
 def _renderer(options: GenerationOptions) -> Renderer:

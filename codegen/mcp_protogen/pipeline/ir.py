@@ -225,6 +225,26 @@ class HeaderFieldIR:
 
 
 @dataclass(frozen=True, slots=True)
+class TransportIR:
+    """A transport to a server that a user names by its `address`: a program, or a URL.
+
+    `names` are those in configurations, ours first. `client` and `server` are functions of the
+    runtime after their modules; `server` is empty if the transport is served with another one.
+    `fallback` is the transport to try if a server refuses this one. A `later` one is defined by
+    a later revision only.
+    """
+
+    name: str
+    address: Literal["program", "url"]
+    names: tuple[str, ...]
+    framing: str
+    client: str
+    server: str
+    fallback: str
+    later: bool
+
+
+@dataclass(frozen=True, slots=True)
 class MethodErrorIR:
     """A code that answers a method, and the case, with the strength of the demand."""
 

@@ -5,7 +5,11 @@ runtime module uses it.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from mcp_protogen.pipeline.ir import TransportIR
+
 
 ROLES: Final = "roles"
 """A client or a server."""
@@ -43,6 +47,16 @@ class Contents(NamedTuple):
             yield from (f"{folder}.{module}" for module in modules)
             if not modules:
                 yield folder
+
+
+def contents_of(transport: "TransportIR") -> Iterator[Contents]:
+    """Yield what a transport adds to packages with its part, once for each side."""
+    for function, part in ((transport.client, "http-client"), (transport.server, "http-server")):
+        module, _, name = function.rpartition(".")
+        folder, _, file = module.rpartition(".")
+        when = "stdio" if transport.address == "program" else part
+        if function:
+            yield Contents(frozenset({when}), {folder: (file,)}, ((module, (name,)),))
 
 
 _ERRORS: Final = (

@@ -1,7 +1,8 @@
 """The optional parts of a generated package."""
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Final, NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mcp_protogen.base.jsonvalue import is_array
 from mcp_protogen.base.option_constraints import conflict
@@ -15,7 +16,11 @@ from mcp_protogen.pipeline.part_contents import (
     SEVERAL,
     Contents,
     Exports,
+    contents_of,
 )
+
+if TYPE_CHECKING:
+    from mcp_protogen.pipeline.ir import TransportIR
 
 ALL: Final = "all"
 NONE: Final = "none"
@@ -92,6 +97,7 @@ class PartSelection(NamedTuple):
     several: bool = False
     extensions: Collection[str] = ()
     requested_outputs: bool = False
+    transports: tuple["TransportIR", ...] = ()
 
     @property
     def exports(self) -> Exports:
@@ -105,6 +111,26 @@ class PartSelection(NamedTuple):
     def modules(self) -> frozenset[str]:
         """The generated modules; for modules of a revision, without its folder."""
         return frozenset(module for contents in self._contents for module in contents.modules)
+
+    @property
+    def opening(self) -> Mapping[str, Mapping[str, str]]:
+        """The functions that open connections to each kind of address, by names of transports."""
+        tables: dict[str, dict[str, str]] = {"program": {}, "url": {}}
+        for transport in self.transports:
+            opener = transport.client.rpartition(".")[2]
+            for name in transport.names:
+                tables[transport.address].setdefault(name, opener)
+        return tables
+
+    @property
+    def serving(self) -> Mapping[str, Mapping[str, str]]:
+        """The functions of servers by our name of a transport, for each kind of address."""
+        tables: dict[str, dict[str, str]] = {"program": {}, "url": {}}
+        for transport in self.transports:
+            if transport.server:
+                function = transport.server.rpartition(".")[2]
+                tables[transport.address][transport.names[0]] = function
+        return tables
 
     def has_runtime(self, module: str) -> bool:
         """Return whether a module of the runtime, or the folder of one, is in the package."""
@@ -121,7 +147,8 @@ class PartSelection(NamedTuple):
         has |= {EXTENDED} if self.extensions else set()
         has |= {REQUESTED} if self.requested_outputs else set()
         has |= {f"{EXTENSION}{name}" for name in self.extensions}
-        return [contents for contents in CONTENTS if contents.when <= has]
+        added = chain.from_iterable(map(contents_of, self.transports))
+        return [contents for contents in (*CONTENTS, *added) if contents.when <= has]
 
 
 def missing_names(selection: PartSelection) -> dict[str, str]:
@@ -132,7 +159,8 @@ def missing_names(selection: PartSelection) -> dict[str, str]:
     conditions = (contents.when for contents in CONTENTS)
     pairs = [_parts_for(when) for when in conditions if len(when) > 1 and when & {*PARTS}]
     for parts in [[part] for part in PARTS] + pairs:
-        for name in _names(PartSelection({*selection.parts, *parts}, selection.several)) - exported:
+        added = PartSelection({*selection.parts, *parts}, selection.several)
+        for name in _names(added._replace(transports=selection.transports)) - exported:
             # Smaller combinations come first.
             if not any(set(choice.split(",")) <= {*parts} for choice in brought.get(name, ())):
                 brought.setdefault(name, []).append(",".join(parts))

@@ -4,7 +4,6 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final
 
-from mcp_protogen.servers.inspect.revision_facts import HTTP
 from mcp_protogen.servers.inspect.transcript import (
     CLOSED,
     FLOOD,
@@ -15,6 +14,7 @@ from mcp_protogen.servers.inspect.transcript import (
     Transcript,
 )
 from support.inspection.transcripts import (
+    HTTP,
     ID,
     error,
     exchange,

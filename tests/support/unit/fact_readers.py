@@ -201,6 +201,7 @@ def find_readers() -> tuple[Readers, Readers]:
     with _note_readers(of_revisions, of_extensions):
         default_revisions()
         revision_facts.all_revisions()
+        facts.package_transports(schema_folder(), REVISIONS)
         sides = [_side(revision) for revision in REVISIONS]
         for before, after in pairwise(sides):
             compare_revisions(before, after)

@@ -114,10 +114,26 @@ def _demand(header: Header) -> str:
 
 
 def _transports(before: ComparedRevision, after: ComparedRevision) -> Iterator[Difference]:
-    was, now = ({*side.facts.get("transports", {})} for side in (before, after))
-    for name in sorted(was ^ now):
-        code = f"transport-{'added' if name in now else 'removed'}"
-        yield Difference(code, name, senders=BOTH)
+    was, now = map(_defined_transports, (before, after))
+    for name in sorted({*was, *now}):
+        if name in was and name in now:
+            if was[name] != now[name]:
+                yield Difference("transport-changed", name, "", was[name], now[name], BOTH)
+        else:
+            code = f"transport-{'added' if name in now else 'removed'}"
+            yield Difference(code, name, senders=BOTH)
+
+
+def _defined_transports(side: ComparedRevision) -> dict[str, str]:
+    """Return how each transport is found and framed, by name."""
+    facts: Mapping[str, Mapping[str, Any]] = side.facts.get("transports", {})
+    return {
+        name: ", then ".join(
+            filter(None, (f"{fact['address']}, {fact['framing']}", fact.get("fallback")))
+        )
+        for name, fact in facts.items()
+        if not fact.get("later")
+    }
 
 
 def _header(header: Header) -> str:

@@ -248,6 +248,7 @@ def package_modules(
         "package_exported": sorted(["REVISIONS", "load", *present, *exports, *instances]) + modules,
         "instances": instances,
         "parts": _parts(steps, selection),
+        "transports": selection.opening if selection.modules & {*ROLES} else {},
         "missing": {n: how for n, how in missing_names(selection).items() if n not in OF_REVISIONS},
     }
     yield _render_module("__init__.py", templates.PACKAGE, context, renderer)
@@ -255,7 +256,8 @@ def package_modules(
         apps: AppsContext = {
             "runtime": runtime,
             "http_server": "http-server" in selection.parts,
-            "stdio": "stdio" in selection.parts,
+            "stdio": "stdio" in selection.parts and bool(selection.serving["program"]),
+            "served": selection.serving,
         }
         yield _render_module("app.py", templates.APPS, apps, renderer)
 

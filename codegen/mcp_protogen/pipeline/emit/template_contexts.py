@@ -215,6 +215,8 @@ class AppsContext(TypedDict):
     """Whether the package has the part `http-server`."""
     stdio: bool
     """Whether the package has the part `stdio`."""
+    served: Mapping[str, Mapping[str, str]]
+    """The functions that serve standard input and output (`program`) or a `url`, by transport."""
 
 
 class PackageContext(TypedDict):
@@ -236,5 +238,7 @@ class PackageContext(TypedDict):
     """The instances for this package, each with its class in the runtime."""
     parts: Mapping[str, str]
     """The packages of optional modules that the runtime asks for, by their places."""
+    transports: Mapping[str, Mapping[str, str]]
+    """The functions that open connections to a `program` or a `url`, by names of transports."""
     missing: Mapping[str, str]
     """How to generate each public name that this package lacks."""

@@ -24,7 +24,7 @@ from mcp_protogen.base.names import Era
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.pipeline.inputs.absorbed import merge_facts
 from mcp_protogen.pipeline.inputs.pins import Pins, load_pins, nearest_revision, pinned_structure
-from mcp_protogen.pipeline.ir import ConditionIR
+from mcp_protogen.pipeline.ir import ConditionIR, TransportIR
 
 Json = dict[str, Any]
 
@@ -75,6 +75,12 @@ class Facts:
         """The extensions that became part of the core: source, identifier, texts, by name."""
         absorbed: Mapping[str, Json] = self.document.get("absorbs", {})
         return absorbed
+
+    @cached_property
+    def transports(self) -> tuple[TransportIR, ...]:
+        """The transports of the revision; raise `ProblemError` (`bad-form`) for a partial one."""
+        entries: Mapping[str, Json] = self.document.get("transports", {})
+        return tuple(_transport(name, fact, self.origin) for name, fact in entries.items())
 
     @cached_property
     def unions(self) -> Mapping[str, tuple[str, ...]]:
@@ -141,6 +147,35 @@ def _rename(value: Any, names: Mapping[str, str]) -> Any:
         return value
     name = re.split(r"[.\[{]", value, maxsplit=1)[0]
     return names.get(name, name) + value[len(name) :]
+
+
+def _transport(name: str, fact: Json, origin: str) -> TransportIR:
+    for key in ("address", "names", "framing", "client"):
+        if key not in fact:
+            place, pointer = f"schema/{origin}/facts.json", jsonpointer.join("transports", name)
+            message = f"the transport {name} has no {key}, here or in an earlier revision"
+            raise ProblemError(Problem("bad-form", message, place, pointer))
+    return TransportIR(
+        name,
+        fact["address"],
+        tuple(fact["names"]),
+        fact["framing"],
+        fact["client"],
+        server=fact.get("server", ""),
+        fallback=fact.get("fallback", ""),
+        later=fact.get("later", False),
+    )
+
+
+def package_transports(folder: Path, revisions: Iterable[str]) -> tuple[TransportIR, ...]:
+    """Return the transports of the revisions of a package, as the newest has them.
+
+    A revision without facts of its own, such as a kept one, has those of the newest with facts.
+    """
+    known = revisions_with_facts(folder)
+    loaded = (load(folder, name if name in known else known[-1]) for name in revisions)
+    found = {transport.name: transport for facts in loaded for transport in facts.transports}
+    return tuple(found.values())
 
 
 def chain(folder: Path, revision: str) -> list[Path]:

@@ -14,7 +14,6 @@ from functools import partial
 from typing import Any, ClassVar, Unpack, cast, overload
 
 from ..core.models.base import WireModel
-from ..server.base import package_of
 from .decorators import (
     FunctionT,
     PromptOptions,
@@ -93,19 +92,3 @@ def _add_function(app: AppBase, kind: str, function: Any, options: Mapping[str, 
         return function
 
     return add if function is None else add(function)
-
-
-def add_route(app: AppBase, path: str, endpoint: Any, options: Mapping[str, Any]) -> Any:
-    make = package_of(type(app)).Route
-
-    def add(endpoint: Any) -> Any:
-        make(path, endpoint, server=app, **options).add_to(app)
-        return endpoint
-
-    return add if endpoint is None else add(endpoint)
-
-
-def run(app: AppBase, transport: str, options: Mapping[str, Any]) -> None:
-    if transport not in ("stdio", "http"):
-        raise ValueError(f'unknown transport {transport!r}: use "stdio" or "http"')
-    getattr(package_of(type(app)), f"run_{transport}")(app, **options)

@@ -45,13 +45,15 @@ class NamedServer:
     """A server as the user names it, and the options to reach it.
 
     `name` is a URL or a command line, or with `config` a name in a file such as the `mcp.json` of a
-    host. `headers` and `auth` are for URLs; `env` and `cwd` for programs, which inherit all other
-    variables if `inherit` says so, otherwise only safe ones. `stderr` is where the standard error
-    of a program goes, by default to ours.
+    host. `transport` names one that suits it, by default the usual one. `headers` and `auth` are
+    for URLs; `env` and `cwd` for programs, which inherit all other variables if `inherit` says so,
+    otherwise only safe ones. `stderr` is where the standard error of a program goes, by default to
+    ours.
     """
 
     name: str
     config: Path | None = None
+    transport: str | None = None
     headers: Mapping[str, str] = field(default_factory=_empty_mapping, repr=False)
     auth: Any = field(default=None, repr=False)
     env: Mapping[str, str] = field(default_factory=_empty_mapping, repr=False)
@@ -70,6 +72,11 @@ class NamedServer:
     def is_url(self) -> bool:
         """Return whether the name is a URL for HTTP."""
         return self.config is None and _URL.match(self.name) is not None
+
+    @property
+    def address(self) -> str:
+        """The kind of address by which transports are sorted: `url`, or `program`."""
+        return "url" if self.is_url else "program"
 
     def opener(self) -> Opener:
         """Return an opener of connections to the server.
@@ -102,16 +109,15 @@ class NamedServer:
             opener = package.connect_config.opener(
                 self.config, self.name, auth=self.auth, stderr=self.stderr, http=new_http_client
             )
-        elif self.is_url:
-            opener = package.open_http(
-                self.name, http=new_http_client, headers=self.headers, auth=self.auth
-            )
-        else:
-            opener = package.stdio_client(
-                program_words(self.name),
-                cwd=self.cwd,
-                env=self.env,
-                inherit=self.inherit or SAFE_VARIABLES,
-                stderr=self.stderr,
-            )
+            return opener
+        options: dict[str, Any] = {
+            "cwd": self.cwd,
+            "env": self.env,
+            "inherit": self.inherit or SAFE_VARIABLES,
+            "stderr": self.stderr,
+        }
+        if self.is_url:
+            options = {"http": new_http_client, "headers": self.headers, "auth": self.auth}
+        given = self.name if self.is_url else program_words(self.name)
+        opener = package.connect.make_opener(self.address, self.transport, given, **options)
         return opener

@@ -7,7 +7,7 @@ from typing import Any, Final
 from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES
 from mcp_protogen.runtime.rules.task_kinds import TASKS_EXTENSION
 from mcp_protogen.servers.inspect.probes import NONE, cancellation, first_uri, of_first
-from mcp_protogen.servers.inspect.revision_facts import STDIO, has_core_tasks, is_stateless
+from mcp_protogen.servers.inspect.revision_facts import LINES, has_core_tasks, is_stateless
 from mcp_protogen.servers.inspect.steps import PlanClient, Probe, ProbeStep, awaiting, request_step
 
 LISTEN: Final = "subscriptions/listen"
@@ -58,7 +58,7 @@ _FIRST_SKILL: Final = partial(of_first, listed_by="skills/list", of=is_stateless
 SUBSCRIPTIONS: Final = (
     Probe(name=LISTEN, make=_listen_to_all, **_STATELESS),
     Probe(name=LISTENING[1], make=_listen_to_nothing, **_STATELESS),
-    Probe(name=f"{LISTEN} cancelled", make=_end, transports=(STDIO,), **_STATELESS),
+    Probe(name=f"{LISTEN} cancelled", make=_end, framings=(LINES,), **_STATELESS),
 )
 """Subscriptions to changes; an inspection itself changes nothing."""
 

@@ -95,23 +95,23 @@ def _call_named(client: PlanClient, name: str | None) -> ProbeStep | None:
     return client.ask("tools/call", params, headers={"mcp-name": name})
 
 
-_STATEFUL: Final[dict[str, Any]] = {"of": has_http_sessions, "transports": (HTTP,)}
-_HEADER: Final[dict[str, Any]] = {"of": names_agreed_revision, "transports": (HTTP,)}
-_STATELESS: Final[dict[str, Any]] = {"of": is_stateless, "transports": (HTTP,)}
+_STATEFUL: Final[dict[str, Any]] = {"of": has_http_sessions, "framings": (HTTP,)}
+_HEADER: Final[dict[str, Any]] = {"of": names_agreed_revision, "framings": (HTTP,)}
+_STATELESS: Final[dict[str, Any]] = {"of": is_stateless, "framings": (HTTP,)}
 
 OF_HTTP: Final = (
-    request_step("foreign Origin", headers={"origin": ORIGIN}, transports=(HTTP,)),
+    request_step("foreign Origin", headers={"origin": ORIGIN}, framings=(HTTP,)),
     request_step(
         "wrong version header", headers={fields.PROTOCOL_VERSION: UNKNOWN_REVISION}, **_HEADER
     ),
     request_step("no version header", headers={fields.PROTOCOL_VERSION: None}, **_HEADER),
     Probe(name="no session id", make=partial(_in_session, id=None), **_STATEFUL),
     Probe(name="wrong session id", make=partial(_in_session, id=NONE), **_STATEFUL),
-    Probe(name="GET", make=lambda client: GET, transports=(HTTP,)),
+    Probe(name="GET", make=lambda client: GET, framings=(HTTP,)),
     Probe(name="GET with Last-Event-ID", make=_resume, **_STATEFUL),
-    request_step("Accept of JSON only", headers={"accept": fields.JSON}, transports=(HTTP,)),
-    request_step("Accept of events only", headers={"accept": fields.EVENTS}, transports=(HTTP,)),
-    request_step("Accept with weights", headers={"accept": WEIGHTED}, transports=(HTTP,)),
+    request_step("Accept of JSON only", headers={"accept": fields.JSON}, framings=(HTTP,)),
+    request_step("Accept of events only", headers={"accept": fields.EVENTS}, framings=(HTTP,)),
+    request_step("Accept with weights", headers={"accept": WEIGHTED}, framings=(HTTP,)),
     Probe(name="DELETE without session", make=lambda client: _DELETE, **_STATELESS),
     request_step("no Mcp-Protocol-Version", headers={fields.PROTOCOL_VERSION: None}, **_STATELESS),
     Probe(name="other Mcp-Protocol-Version", make=_of_handshake, **_STATELESS),
@@ -129,7 +129,7 @@ ENDING: Final = (
 """The end of a session."""
 
 UNAUTHORIZED: Final = Probe(
-    name="resource metadata", make=_metadata, transports=(HTTP,), repeats=True
+    name="resource metadata", make=_metadata, framings=(HTTP,), repeats=True
 )
 """Questions for a server that refuses all clients."""
 

@@ -12,29 +12,29 @@ from mcp_protogen.pipeline.derive.value_paths import untyped_path
 from mcp_protogen.pipeline.inputs import facts
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.inputs.translations import names_since, steps_between
+from mcp_protogen.pipeline.ir import TransportIR
 from mcp_protogen.runtime.core.models.base import member_at
 from mcp_protogen.runtime.http.headers import PROTOCOL_VERSION, SESSION_ID
 from mcp_protogen.runtime.messages.method_table import ERAS, HANDSHAKE_ERA, STATELESS_ERA, Era
 
-STDIO: Final = "stdio"
-HTTP: Final = "Streamable HTTP"
-SSE: Final = "HTTP+SSE"
-TRANSPORTS: Final = (STDIO, HTTP, SSE)
-"""The transports that an inspection can speak, by their names in facts."""
+LINES: Final = "lines"
+HTTP: Final = "http"
+EVENTS: Final = "sse"
+"""The framings that probes and checks tell apart, by their names in facts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InspectedRevision:
     """The facts of a revision.
 
-    `transports` are those to try, `methods` and `headers` are the methods and the header fields of
-    requests that it has, `batching` is whether it has batches, `paths` has its places by name, and
-    `names` the methods that were renamed, by their first names. `codes` has what error codes of
-    earlier revisions became.
+    `transports` are those to try, by name, `methods` and `headers` the methods and the header
+    fields of requests that it has, `batching` is whether it has batches, `paths` has its places by
+    name, and `names` the methods that were renamed, by their first names. `codes` has what error
+    codes of earlier revisions became.
     """
 
     era: Era
-    transports: frozenset[str]
+    transports: Mapping[str, TransportIR]
     methods: frozenset[str]
     headers: frozenset[str]
     batching: bool
@@ -56,7 +56,7 @@ def _of(revision: str, folder: Path) -> InspectedRevision:
     since = (min(load_pins(folder)), revision, GenerationOptions((revision,)))
     return InspectedRevision(
         era=ERAS[stated.era],
-        transports=frozenset(document["inspected"]["over"]),
+        transports={transport.name: transport for transport in stated.transports},
         methods=frozenset(stated.methods),
         headers=frozenset(document["headers"]["request"]),
         batching=document["rules"]["batching"]["receive"],
@@ -69,6 +69,31 @@ def _of(revision: str, folder: Path) -> InspectedRevision:
             if change.direction == "up"
         },
     )
+
+
+@cache
+def all_transports() -> Mapping[str, TransportIR]:
+    """Return the transports of all revisions, by name."""
+    found: dict[str, TransportIR] = {}
+    for revision in all_revisions().values():
+        found |= revision.transports
+    return found
+
+
+def framing_of(transport: str) -> str:
+    """Return the framing of a transport; empty for one that no revision has."""
+    known = all_transports().get(transport)
+    return "" if known is None else known.framing
+
+
+def transports_for(address: str, name: str | None) -> list[str]:
+    """Return the transports to try: that of a name, by default the usual one, and what follows."""
+    chosen = next(
+        transport
+        for transport in all_transports().values()
+        if transport.address == address and name in (None, *transport.names)
+    )
+    return [*filter(None, (chosen.name, chosen.fallback))]
 
 
 def newest(era: Era) -> str:

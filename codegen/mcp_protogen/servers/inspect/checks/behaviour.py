@@ -17,7 +17,7 @@ from mcp_protogen.runtime.core.subscriptions import LEVELS
 from mcp_protogen.runtime.messages.envelope import LOG_LEVEL
 from mcp_protogen.servers.inspect.messages import list_member
 from mcp_protogen.servers.inspect.probes import LISTS, NONE, PAGES, SET_LEVEL
-from mcp_protogen.servers.inspect.revision_facts import HTTP, codes_in, value_in
+from mcp_protogen.servers.inspect.revision_facts import HTTP, codes_in, framing_of, value_in
 from mcp_protogen.servers.inspect.rule_faults import Fault, code_of, fault, members
 from mcp_protogen.servers.inspect.transcript import CLOSED, UNKNOWN_REVISION, Exchange, Transcript
 
@@ -63,7 +63,7 @@ def errors(transcript: Transcript) -> Iterator[Fault]:
     missing = "resource-missing-error" if stateless else "resource-missing-code"
     asked = "unknown-task-code"
     changed = "unknown-task-changed-code" if stateless else asked
-    over_http = stateless and transcript.transport == HTTP
+    over_http = stateless and framing_of(transcript.transport) == HTTP
     # Over HTTP, the code belongs to the status 404 (basic/transports/streamable-http).
     unknown = "error-status" if over_http else "unknown-method-code"
     # A missing name is missing in the header fields, too.
