@@ -118,7 +118,7 @@ def test_the_end_of_a_connection_says_who_ended_it() -> None:
             getattr(pair, closed).close()
             pair.exchange()
             end: Http2End = getattr(pair, left)
-            assert end.end == f"the {who} ended the connection: NO_ERROR"
+            assert end.over == f"the {who} ended the connection: NO_ERROR"
             assert end.open(POST) is None
 
 

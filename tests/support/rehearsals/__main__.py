@@ -35,8 +35,8 @@ _TESTS = {
     "http": ("fire_bodies", "http_options"),
     "inspection": ("inspection_rules", "inspected_servers"),
     "sessions": (
-        *("bridge_limits", "cancelled_handlers", "client_of", "clients_over_stateless"),
-        *("forwarding", "http_client_order", "shutdown"),
+        *("bridge_limits", "cancelled_handlers", "client_of", "clients_over_eras"),
+        *("forwarding", "http_client_sessions", "shutdown"),
     ),
     "toolkit": (
         *("mistakes", "tool_arguments", "toolkit_classes", "toolkit_lists", "toolkit_prompts"),
@@ -77,10 +77,10 @@ def write_package(checkout: Checkout, _: Rehearsal) -> Json:
 
 
 def connect_sides(checkout: Checkout, rehearsal: Rehearsal) -> Json:
-    """Connect clients and servers of that package, and use tools and new extensions."""
+    """Connect clients and servers of that package; use tools, new transports and extensions."""
     changes = rehearsal.extensions().items()
     methods = json.dumps({name: [*change["facts"].get("methods", ())] for name, change in changes})
-    arguments = (NEXT, rehearsal.base, methods)
+    arguments = (NEXT, rehearsal.base, methods, *rehearsal.facts().get("transports", ()))
     checkout.run("-m", "support.rehearsals.trial", *arguments, folder="tests")
     return {}
 

@@ -2,12 +2,16 @@
 
 It runs on a copy of the checkout, with the revision, the one before it, and a JSON object with the
 new methods of each extension as its arguments. It sends each request, with the smallest values that
-the schemas allow, and hears each notification on each stream.
+the schemas allow, and hears each notification on each stream. Names of new transports follow: of
+each, the program starts a server, this program with the revision and that name as its arguments.
 """
 
 import asyncio
 import json
+import os
 import sys
+from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from types import ModuleType
 from typing import Any, Final
@@ -15,12 +19,12 @@ from typing import Any, Final
 from mcp_protogen.base.names import extension_module, pascal
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.runtime.core.models.base import SUPPLIED
-from mcp_revisions import McpError, client_of, connect, load
+from mcp_revisions import McpError, client_of, connect, connect_config, load
 from support.generated.instances import smallest
 
 Json = dict[str, Any]
 
-NEXT, BEFORE, EXTENSIONS = sys.argv[1:]
+NEXT, *_ARGUMENTS = sys.argv[1:]
 revision: Any = load(NEXT)
 app = revision.App("rehearsal", version="1.0.0")
 
@@ -33,11 +37,11 @@ def add(first: int, second: int) -> int:
 app.tool(add)
 
 
-async def use_tools() -> None:
-    """Use the server in its own revision, then with a client of the revision before."""
-    for only in (None, BEFORE):
+async def use_tools(before: str, open: Callable[..., Any]) -> None:
+    """Use a server in its own revision, then with a client of the revision before."""
+    for only in (None, before):
         choice: dict[str, Any] = {"as_": load(only)} if only else {}
-        async with client_of(app, **choice) as client:
+        async with open(**choice) as client:
             tools = [tool.name async for tool in client.iter_tools()]
             assert tools == ["add"], tools
             result = await client.call_tool("add", {"first": 1, "second": 2})
@@ -116,11 +120,23 @@ def _make_side(module: ModuleType, name: str, role: str, handler: Any) -> Any:
     return type(role, (base, usual), handlers)()
 
 
-async def talk() -> None:
+def program_over(transport: str) -> Any:
+    """Return an opener of connections to the server as a program, over a transport."""
+    words = {"command": sys.executable, "args": [__file__, NEXT, transport]}
+    entry = {**words, "type": transport, "env": {"PYTHONPATH": os.pathsep.join(sys.path)}}
+    return connect_config.opener({"mcpServers": {"trial": entry}}, "trial")
+
+
+async def talk(before: str, extensions: str, *transports: str) -> None:
     """Use all that the arguments name."""
-    await use_tools()
-    for name, methods in json.loads(EXTENSIONS).items():
+    await use_tools(before, partial(client_of, app))
+    for transport in transports:
+        await use_tools(before, partial(connect, program_over(transport)))
+    for name, methods in json.loads(extensions).items():
         await use_extension(name, methods)
 
 
-asyncio.run(talk())
+if len(_ARGUMENTS) == 1:
+    app.run(*_ARGUMENTS)
+else:
+    asyncio.run(talk(*_ARGUMENTS))

@@ -83,7 +83,7 @@ class Http2End:
         self._h2.decoder.max_header_list_size = _HEADERS
         self._most_streams = _STREAMS_AT_FIRST
         self.streams: dict[int, Stream] = {}
-        self.end = ""
+        self.over = ""
         """Why nothing more can be exchanged."""
         self.take_output: Final[Callable[[], bytes]] = self._h2.data_to_send
         if self._is_client:
@@ -110,8 +110,8 @@ class Http2End:
         try:
             received = self._h2.receive_data(data)
         except H2Error as error:
-            self.end = f"the {self.peer} broke the rules of HTTP/2: {error}"
-            raise Disconnected(self.end) from None
+            self.over = f"the {self.peer} broke the rules of HTTP/2: {error}"
+            raise Disconnected(self.over) from None
         return [stream for event in received if (stream := self._take(event)) is not None]
 
     def _take(self, event: events.Event) -> Stream | None:
@@ -137,7 +137,7 @@ class Http2End:
             case events.RemoteSettingsChanged():
                 self._most_streams = self._h2.remote_settings.max_concurrent_streams
             case events.ConnectionTerminated(error_code=code):
-                self.end = f"the {self.peer} ended the connection: {_name(code)}"
+                self.over = f"the {self.peer} ended the connection: {_name(code)}"
             case _:
                 pass
         # A window may be that of the connection.
@@ -150,7 +150,7 @@ class Http2End:
 
         Raise `Unsent` if the head is too large for it.
         """
-        if self.end or self._h2.open_outbound_streams >= self._most_streams:
+        if self.over or self._h2.open_outbound_streams >= self._most_streams:
             return None
         size, most = sum(len(b"".join(field)) + _FIELD for field in head), _HEADERS
         most = self._h2.remote_settings.max_header_list_size or most
@@ -162,12 +162,12 @@ class Http2End:
         return stream
 
     def send_head(self, stream: Stream, head: Fields) -> None:
-        if not self.end:
+        if not self.over:
             self._h2.send_headers(stream.id, list(head))
 
     def send(self, stream: Stream, data: memoryview, *, end: bool) -> memoryview:
         """Send as much of a body as the peer has room for; return the rest."""
-        if self.end or stream.is_sent:
+        if self.over or stream.is_sent:
             return data[:0]
         room = self._h2.local_flow_control_window(stream.id)
         while len(data) and room:
@@ -183,7 +183,7 @@ class Http2End:
         """Return what waits to be read, and give the peer room for as much."""
         data = bytes(stream.body)
         stream.body.clear()
-        if stream.size and not self.end:
+        if stream.size and not self.over:
             self._h2.acknowledge_received_data(stream.size, stream.id)
         stream.size = 0
         return data
@@ -193,14 +193,14 @@ class Http2End:
         if self.streams.pop(stream.id, None) is None:
             return
         self.take_body(stream)
-        if self.end or stream.failure or (stream.is_sent and stream.is_complete):
+        if self.over or stream.failure or (stream.is_sent and stream.is_complete):
             return
         code = ErrorCodes.NO_ERROR if stream.is_sent else ErrorCodes.INTERNAL_ERROR
         self._h2.reset_stream(stream.id, ErrorCodes.CANCEL if self._is_client else code)
 
     def close(self) -> None:
-        if not self.end:
-            self.end = "the connection is closed"
+        if not self.over:
+            self.over = "the connection is closed"
             if not self._beginning or self._is_client:
                 self._h2.close_connection()
 
@@ -231,7 +231,7 @@ class Http2Connection:
         self._end = Http2End(role)
         self._on_end, self._on_stream = on_end, on_stream
         self._wake, self._written, self._freed = Signal(), Signal(), Signal()
-        self._is_writing = True
+        self._is_writing = self._is_writable = True
         self._lost: Disconnected | None = None
         self._tasks = Tasks()
         self._tasks.start(self._write())
@@ -246,26 +246,27 @@ class Http2Connection:
                     await self._wake.wait()
                 await self.transport.send([data])
         except Disconnected as error:
+            self._is_writing = self._is_writable = False
             self.lose(error)
 
     def _begin_writing(self) -> None:
-        self._is_writing = True
+        self._is_writing = self._is_writable
         self._wake.notify_all()
 
     async def _room(self) -> None:
-        while self._is_writing and self._lost is None:
+        while self._is_writing:
             await self._written.wait()
 
     async def _read(self) -> None:
         error = None
         try:
-            while not self._end.end and (received := await self.transport.receive()):
+            while not self._end.over and (received := await self.transport.receive()):
                 for data in received:
                     for stream in self._end.receive(_chunk(data)):
                         self._on_stream(stream)
                 self._begin_writing()
                 self._freed.notify_all()
-            if self._end.end:
+            if self._end.over:
                 # The end of a program says more than the end of its connection.
                 await wait_within(_ENDING, self.transport.receive())
         except Disconnected as broken:
@@ -273,10 +274,15 @@ class Http2Connection:
             self.lose(error)
         self._on_end(error)
 
+    @property
+    def over(self) -> str:
+        """Why nothing more can be exchanged; empty if the peer has said nothing of it."""
+        return self._end.over
+
     def lose(self, error: Disconnected) -> None:
         """End all streams with an error."""
         if self._lost is None:
-            self._lost = Disconnected(self._end.end) if self._end.end else error
+            self._lost = error
         for signal in (*(stream.changed for stream in self._end.streams.values()), self._freed):
             signal.notify_all()
         self._written.notify_all()
