@@ -8,20 +8,18 @@ Once adopted, its imports are relative, like those of the modules beside it.
 """
 
 import os
-from asyncio import Event, create_task, get_running_loop
+import socket
+from asyncio import Event, create_task, get_running_loop, shield
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from logging import getLogger
 from pathlib import Path
-from socket import AF_UNIX, socket
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Unpack
 from urllib.parse import unquote_to_bytes
 
 from mcp_protogen.runtime.core.connection_errors import Disconnected
 from mcp_protogen.runtime.core.middleware import Network
-from mcp_protogen.runtime.core.options import USUAL, Options
-from mcp_protogen.runtime.core.revision import Revision
 from mcp_protogen.runtime.core.tasks import Tasks
 from mcp_protogen.runtime.http.client.client_state import Reconnection
 from mcp_protogen.runtime.http.client.http_client import HttpWire
@@ -31,7 +29,7 @@ from mcp_protogen.runtime.http.client.transport import HttpTransport
 from mcp_protogen.runtime.http.httpx2 import URL, httpx2
 from mcp_protogen.runtime.http.server.app import HttpApp, http_app
 from mcp_protogen.runtime.http.server.options import USUAL_HTTP, HttpOptions
-from mcp_protogen.runtime.server.serve import Server
+from mcp_protogen.runtime.server.serve import ServeOptions, Server
 from mcp_protogen.runtime.server.stdio import until_signal
 from mcp_protogen.runtime.transports.base import (
     Opener,
@@ -246,7 +244,8 @@ class _Serving:
 
     async def wait_end(self) -> None:
         """Wait until the client has gone; raise `Disconnected` if it broke off."""
-        error = await self._ended
+        # After a cancellation, the client goes on until the end.
+        error = await shield(self._ended)
         if error is not None:
             raise error.with_traceback(None)
 
@@ -255,12 +254,7 @@ class _Serving:
         await self._connection.close()
 
 
-def _make_app(
-    servers: Server | Iterable[Server],
-    revisions: Iterable[Revision] | None,
-    options: Options,
-    limit: int,
-) -> HttpApp:
+def _make_app(servers: Server | Iterable[Server], limit: int, options: ServeOptions) -> HttpApp:
     http = HttpOptions(
         health_path=None,
         ready_path=None,
@@ -269,7 +263,7 @@ def _make_app(
         max_body=limit,
         max_bodies=max(limit, USUAL_HTTP.max_bodies),
     )
-    return http_app(servers, revisions=revisions, options=options, http=http)
+    return http_app(servers, http=http, **options)
 
 
 @asynccontextmanager
@@ -300,14 +294,10 @@ async def _lifespan(app: HttpApp) -> AsyncGenerator[None, None]:
 
 
 async def serve_stdio_v2(
-    servers: Server | Iterable[Server],
-    *,
-    revisions: Iterable[Revision] | None = None,
-    options: Options = USUAL,
-    limit: int = LONGEST,
+    servers: Server | Iterable[Server], *, limit: int = LONGEST, **options: Unpack[ServeOptions]
 ) -> None:
     """Serve standard input and output until the client closes them; see `serve_stdio`."""
-    app = _make_app(servers, revisions, options, limit)
+    app = _make_app(servers, limit, options)
     serving = _Serving(app, await open_stdio(limit, framing=ChunkProtocol))
 
     async def serve() -> None:
@@ -324,12 +314,11 @@ async def serve_socket(
     servers: Server | Iterable[Server],
     path: str,
     *,
-    revisions: Iterable[Revision] | None = None,
-    options: Options = USUAL,
     limit: int = LONGEST,
+    **options: Unpack[ServeOptions],
 ) -> None:
     """Serve clients of the same user at a new Unix socket, until a signal or cancellation."""
-    app, tasks = _make_app(servers, revisions, options, limit), Tasks()
+    app, tasks = _make_app(servers, limit, options), Tasks()
 
     async def serve(protocol: LineProtocol) -> None:
         serving = _Serving(app, LineTransport(protocol))
@@ -346,7 +335,7 @@ async def serve_socket(
         return protocol
 
     async def listen() -> None:
-        with socket(AF_UNIX) as listening:
+        with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(path)
             try:
                 # Before anyone can connect.
