@@ -12,11 +12,18 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.names import module_name
-from mcp_protogen.base.resources import runtime_files, runtime_folder, templates_folder
+from mcp_protogen.base.resources import (
+    runtime_files,
+    runtime_folder,
+    schema_folder,
+    templates_folder,
+)
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.emit.layout import fixed_files, package_modules, shared_modules
 from mcp_protogen.pipeline.emit.render import Renderer
 from mcp_protogen.pipeline.emit.template_contexts import ListedRevision
+from mcp_protogen.pipeline.inputs.facts import package_transports
+from mcp_protogen.pipeline.ir import TransportIR
 from mcp_protogen.pipeline.parts import DEFAULT, PARTS, PartSelection, missing_names
 from support import made_once, tables
 from support.bounds.measures import TERMS
@@ -158,6 +165,35 @@ def test_only_toolkits_with_requested_outputs_have_the_module_for_them() -> None
             if more:
                 text = (runtime_folder() / "toolkit" / module.name).read_text()
                 assert imports_of(module, text) <= there
+
+
+def test_further_transport_comes_with_its_module_and_names_where_programs_are_reached() -> None:
+    pair = TransportIR(
+        "Pairs",
+        "program",
+        ("pairs", "pair"),
+        framing="pairs",
+        client="transports.memory.open_pair",
+        server="testing.serve_pair",
+        fallback="",
+        later=False,
+    )
+    usual = package_transports(schema_folder(), [REVISION])
+    for parts, has in ((("stdio", "toolkit"), True), (("http-client", "toolkit"), False)):
+        selection = PartSelection(parts, transports=(*usual, pair))
+        with tables.case(parts):
+            names = {name for _, names in selection.exports for name in names}
+            assert ({"open_pair", "serve_pair"} <= names) is has
+            modules = {path.stem for path in modules_of(selection)}
+            assert ({"memory", "testing"} <= modules) is has
+            assert selection.opening["program"] == {
+                "stdio": "stdio_client",
+                **dict.fromkeys(pair.names, "open_pair"),
+            }
+            made = package_modules((LISTED,), (), selection, Renderer(templates_folder()))
+            app = {module.path: module.text for module in made}["app.py"]
+            assert ('Literal["stdio", "pairs"]' in app) is has
+            assert "serve=package.serve_pair" in app
 
 
 def test_copied_runtime_is_the_installed_one_byte_for_byte_but_for_parts_left_out() -> None:

@@ -53,10 +53,9 @@ def contents_of(transport: "TransportIR") -> Iterator[Contents]:
     """Yield what a transport adds to packages with its part, once for each side."""
     for function, part in ((transport.client, "http-client"), (transport.server, "http-server")):
         module, _, name = function.rpartition(".")
-        folder, _, file = module.rpartition(".")
         when = "stdio" if transport.address == "program" else part
         if function:
-            yield Contents(frozenset({when}), {folder: (file,)}, ((module, (name,)),))
+            yield Contents(frozenset({when}), {module: ()}, ((module, (name,)),))
 
 
 _ERRORS: Final = (
