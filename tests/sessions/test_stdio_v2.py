@@ -20,7 +20,6 @@ from mcp_protogen.runtime.transports.base import Opener
 from mcp_protogen.servers.connect.traffic import tap_opener
 from mcp_revisions import REVISIONS, connect, load, stdio_client
 from support.coroutines import until
-from support.folders import TESTS
 from support.json_types import JsonObject
 from support.rehearsals.transports import program
 from support.rehearsals.transports.http2 import Http2End, Stream
@@ -29,7 +28,7 @@ from support.revisions import OLD, STATELESS
 from support.sessions.talking import META, request
 
 PROGRAM = (sys.executable, str(program.__file__))
-ENV = {"PYTHONPATH": str(TESTS)}
+ENV = {"PYTHONPATH": os.pathsep.join(sys.path)}
 ERAS = (OLD, STATELESS)
 
 # Over HTTP, the ids of a server's requests are random, as is the key of the state of a question.

@@ -1,9 +1,9 @@
 """A client and a server of a revision, connected in memory: a list, a call, and an error.
 
-It runs on a copy of the checkout, with the revision, the one before it, and a JSON object with the
-new methods of each extension as its arguments. It sends each request, with the smallest values that
-the schemas allow, and hears each notification on each stream. Names of new transports follow: of
-each, the program starts a server, this program with the revision and that name as its arguments.
+It runs on a copy of the checkout, with the revision, the one before it, a JSON object with the new
+methods of each extension, and one with new transports as its arguments. It sends each request, with
+the smallest values that the schemas allow, and hears each notification on each stream. With only
+the revision and the name of a transport, it serves.
 """
 
 import asyncio
@@ -16,11 +16,13 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Final
 
+import mcp_revisions as package
 from mcp_protogen.base.names import extension_module, pascal
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.runtime.core.models.base import SUPPLIED
 from mcp_revisions import McpError, client_of, connect, connect_config, load
 from support.generated.instances import smallest
+from support.sessions.transport_contract import OF_PROGRAMS, program_of
 
 Json = dict[str, Any]
 
@@ -127,11 +129,21 @@ def program_over(transport: str) -> Any:
     return connect_config.opener({"mcpServers": {"trial": entry}}, "trial")
 
 
-async def talk(before: str, extensions: str, *transports: str) -> None:
+async def keep_contract(transport: Json) -> None:
+    """Use a transport, by its functions, as each of ours is used."""
+    open, serve = (transport[side].rpartition(".")[2] for side in ("client", "server"))
+    words, env = program_of(serve)
+    opener = getattr(package, open)(words, env=env)
+    for keeps in OF_PROGRAMS:
+        await keeps(opener)
+
+
+async def talk(before: str, extensions: str, transports: str) -> None:
     """Use all that the arguments name."""
     await use_tools(before, partial(client_of, app))
-    for transport in transports:
-        await use_tools(before, partial(connect, program_over(transport)))
+    for name, transport in json.loads(transports).items():
+        await use_tools(before, partial(connect, program_over(name)))
+        await keep_contract(transport)
     for name, methods in json.loads(extensions).items():
         await use_extension(name, methods)
 
