@@ -8,6 +8,7 @@ import sys
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from mcp_protogen.runtime.transports.base import Transport
 from mcp_protogen.servers.connect.authorization import Bearer
 from mcp_protogen.servers.connect.named_server import NamedServer
 from mcp_protogen.servers.inspect import conversation, http_tap, inspecting, profile, recording
-from mcp_protogen.servers.inspect.http_transport import HttpProbing
+from mcp_protogen.servers.inspect.http_transport import HttpProbing, open_http
 from mcp_protogen.servers.inspect.intake import BYTES, LONGEST, MESSAGES, StepIntake
 from mcp_protogen.servers.inspect.rules import judge
 from mcp_protogen.servers.inspect.server import Server, server_of
@@ -348,7 +349,8 @@ async def test_body_over_http_is_read_as_clients_read_it() -> None:
 async def test_message_over_http_that_cannot_be_read_ends_the_wait_for_its_id() -> None:
     clock: Any = asyncio.get_running_loop().time
     intake, about = StepIntake(clock), Transcript(revision="2025-11-25", transport=HTTP)
-    probing: Any = HttpProbing(Server(url="http://127.0.0.1:1/mcp"), about, intake)
+    opener = partial(open_http, Server(url="http://127.0.0.1:1/mcp"))
+    probing: Any = HttpProbing(opener, about, intake, 1.0)
     intake.begin(awaiting({"jsonrpc": "2.0", "id": 1, "method": "ping"}))
     async with asyncio.timeout(None) as limit:
         await probing._take(ParseError("not JSON", id=1), limit)

@@ -16,7 +16,7 @@ from support.unit import schemas
 REHEARSALS = {rehearsal.name: rehearsal for rehearsal in rehearsals()}
 KEYS = {
     *("source", "base", "page", "absorbs", "extensions", "types", "arms", "members", "facts"),
-    *("rules", "errors", "became", "split", "left_out"),
+    *("rules", "errors", "became", "split", "modules", "left_out"),
 }
 # Three forms of settings exclude each other, and an open union of notifications has no format.
 LEFT_OUT = {

@@ -77,10 +77,11 @@ def write_package(checkout: Checkout, _: Rehearsal) -> Json:
 
 
 def connect_sides(checkout: Checkout, rehearsal: Rehearsal) -> Json:
-    """Connect clients and servers of that package, and use tools and new extensions."""
+    """Connect clients and servers of that package; use tools, new transports and extensions."""
     changes = rehearsal.extensions().items()
     methods = json.dumps({name: [*change["facts"].get("methods", ())] for name, change in changes})
-    arguments = (NEXT, rehearsal.base, methods)
+    transports = json.dumps(rehearsal.facts().get("transports", {}))
+    arguments = (NEXT, rehearsal.base, methods, transports)
     checkout.run("-m", "support.rehearsals.trial", *arguments, folder="tests")
     return {}
 

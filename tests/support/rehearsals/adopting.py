@@ -5,6 +5,7 @@ the first is taken. Both are counted.
 """
 
 import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,8 @@ from support.rehearsals.proposals import Rehearsal, publish_extension
 Json = dict[str, Any]
 
 _REASON = "The proposal says so."
+_MODULES = Path(__file__).with_name("transports")
+_TRANSPORTS = Path("codegen", "mcp_protogen", "runtime", "transports")
 _ROUNDS = 5
 """A decision may answer others, or raise new ones."""
 
@@ -36,8 +39,10 @@ class Decisions:
 
 
 def pin(checkout: Checkout, rehearsal: Rehearsal) -> None:
-    """Pin a proposal as the next revision, with its facts and rules."""
+    """Pin a proposal as the next revision, with its facts, rules and transports."""
     schema = checkout.schema
+    for name in rehearsal.collect("modules"):
+        shutil.copy2(_MODULES / f"{name}.py", checkout.folder / _TRANSPORTS)
     base = read_json(schema / rehearsal.base / "schema.json")
     published, wires = rehearsal.split(rehearsal.publish(base))
     _add(checkout, published, NEXT)

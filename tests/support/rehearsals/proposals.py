@@ -4,8 +4,9 @@ A file has the `source` of a proposal, its `base`, the `page` that its entries n
 `arms` of unions, and `members` to `add`, `require` or `remove`; then `facts` (a JSON Merge Patch),
 `rules`, `errors` and `became` as in the files of a revision, and `left_out`: what no format has a
 word for yet. `extensions` have new `types` and `facts` by name; types of messages that they lack
-follow from the methods. `split` makes a model and its wires of the schema (`splitting`). Tests also
-give a whole `schema`.
+follow from the methods. `split` makes a model and its wires of the schema (`splitting`). `modules`
+are those of new transports, from the folder `transports` beside this file. Tests also give a whole
+`schema`.
 """
 
 import json

@@ -1,27 +1,33 @@
 """A client and a server of a revision, connected in memory: a list, a call, and an error.
 
-It runs on a copy of the checkout, with the revision, the one before it, and a JSON object with the
-new methods of each extension as its arguments. It sends each request, with the smallest values that
-the schemas allow, and hears each notification on each stream.
+It runs on a copy of the checkout, with the revision, the one before it, a JSON object with the new
+methods of each extension, and one with new transports as its arguments. It sends each request, with
+the smallest values that the schemas allow, and hears each notification on each stream. With only
+the revision and the name of a transport, it serves.
 """
 
 import asyncio
 import json
+import os
 import sys
+from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from types import ModuleType
 from typing import Any, Final
 
+import mcp_revisions as package
 from mcp_protogen.base.names import extension_module, pascal
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.inputs.sources import load_pinned
 from mcp_protogen.runtime.core.models.base import SUPPLIED
-from mcp_revisions import McpError, client_of, connect, load
+from mcp_revisions import McpError, client_of, connect, connect_config, load
 from support.generated.instances import smallest
+from support.sessions.transport_contract import OF_PROGRAMS, program_of
 
 Json = dict[str, Any]
 
-NEXT, BEFORE, EXTENSIONS = sys.argv[1:]
+NEXT, *_ARGUMENTS = sys.argv[1:]
 revision: Any = load(NEXT)
 app = revision.App("rehearsal", version="1.0.0")
 
@@ -34,11 +40,11 @@ def add(first: int, second: int) -> int:
 app.tool(add)
 
 
-async def use_tools() -> None:
-    """Use the server in its own revision, then with a client of the revision before."""
-    for only in (None, BEFORE):
+async def use_tools(before: str, open: Callable[..., Any]) -> None:
+    """Use a server in its own revision, then with a client of the revision before."""
+    for only in (None, before):
         choice: dict[str, Any] = {"as_": load(only)} if only else {}
-        async with client_of(app, **choice) as client:
+        async with open(**choice) as client:
             tools = [tool.name async for tool in client.iter_tools()]
             assert tools == ["add"], tools
             result = await client.call_tool("add", {"first": 1, "second": 2})
@@ -116,11 +122,33 @@ def _make_side(module: ModuleType, name: str, role: str, handler: Any) -> Any:
     return type(role, (base, usual), handlers)()
 
 
-async def talk() -> None:
+def program_over(transport: str) -> Any:
+    """Return an opener of connections to the server as a program, over a transport."""
+    words = {"command": sys.executable, "args": [__file__, NEXT, transport]}
+    entry = {**words, "type": transport, "env": {"PYTHONPATH": os.pathsep.join(sys.path)}}
+    return connect_config.opener({"mcpServers": {"trial": entry}}, "trial")
+
+
+async def keep_contract(transport: Json) -> None:
+    """Use a transport, by its functions, as each of ours is used."""
+    open, serve = (transport[side].rpartition(".")[2] for side in ("client", "server"))
+    words, env = program_of(serve)
+    opener = getattr(package, open)(words, env=env)
+    for keeps in OF_PROGRAMS:
+        await keeps(opener)
+
+
+async def talk(before: str, extensions: str, transports: str) -> None:
     """Use all that the arguments name."""
-    await use_tools()
-    for name, methods in json.loads(EXTENSIONS).items():
+    await use_tools(before, partial(client_of, app))
+    for name, transport in json.loads(transports).items():
+        await use_tools(before, partial(connect, program_over(name)))
+        await keep_contract(transport)
+    for name, methods in json.loads(extensions).items():
         await use_extension(name, methods)
 
 
-asyncio.run(talk())
+if len(_ARGUMENTS) == 1:
+    app.run(*_ARGUMENTS)
+else:
+    asyncio.run(talk(*_ARGUMENTS))

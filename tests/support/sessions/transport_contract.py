@@ -20,7 +20,7 @@ from mcp_protogen.runtime.transports.base import InformedTransport, Opener, Rece
 from mcp_revisions import McpError
 from mcp_revisions import v2026_07_28 as mcp
 from support.json_types import JsonObject
-from support.sessions.talking import META, pkg
+from support.sessions.talking import META, VERSION, pkg
 
 m = mcp.models
 
@@ -29,6 +29,8 @@ TIME: Final = 30.0
 REFUSED: Final = -32050
 LONG: Final = "a line\nand \N{SNOWMAN}" * 40_000
 MANY: Final = 60
+# A later revision may be the newest.
+_META: Final = {**META, VERSION: mcp.REVISION}
 
 Case = Callable[[Opener], Awaitable[None]]
 
@@ -50,7 +52,7 @@ class Contract(mcp.Server):
 
 def call(id: object, tool: str, text: str = "") -> bytes:
     """Return a call of a tool as one message."""
-    params = {"name": tool, "arguments": {"text": text}, "_meta": META}
+    params = {"name": tool, "arguments": {"text": text}, "_meta": _META}
     return _message(id=id, method="tools/call", params=params)
 
 
@@ -117,7 +119,7 @@ async def error_of_server_is_message(opener: Opener) -> None:
 
 
 async def notification_has_no_answer(opener: Opener) -> None:
-    cancelled = {"requestId": 1, "reason": "enough", "_meta": META}
+    cancelled = {"requestId": 1, "reason": "enough", "_meta": _META}
     async with open_transport(opener) as transport:
         await transport.send([call(1, "wait")])
         await transport.send([_message(method="notifications/cancelled", params=cancelled)])

@@ -14,7 +14,7 @@ from mcp_protogen.servers.connect.failures import NO_CONNECTION, REQUEST_TIMEOUT
 from mcp_protogen.servers.connect.protocol import protocol
 from mcp_protogen.servers.connect.traffic import tap_opener
 from mcp_protogen.servers.inspect.conversation import InspectOptions, run_session
-from mcp_protogen.servers.inspect.http_transport import HttpProbing, SseTransport
+from mcp_protogen.servers.inspect.http_transport import HttpProbing, SseTransport, open_http
 from mcp_protogen.servers.inspect.intake import LONGEST, Clock, StepIntake
 from mcp_protogen.servers.inspect.revision_facts import (
     HTTP,
@@ -98,9 +98,8 @@ def _probing(
     server: Server, transcript: Transcript, clock: Clock, errors: deque[str], grace: float
 ) -> StreamProbing:
     intake = StepIntake(clock)
-    opener: Opener = partial(SseTransport.open, server)
-    if server.url and framing_of(transcript.transport) == HTTP:
-        return HttpProbing(server, transcript, intake)
+    over_http = framing_of(transcript.transport) == HTTP
+    opener: Opener = partial(open_http if over_http else SseTransport.open, server)
     if server.words:
         opener = protocol().connect.make_opener(
             "program",
@@ -113,6 +112,8 @@ def _probing(
             grace=grace,
             limit=LONGEST,
         )
+    if over_http:
+        return HttpProbing(opener, transcript, intake, grace)
     return StreamProbing(tap_opener(opener, intake.note), intake, grace)
 
 

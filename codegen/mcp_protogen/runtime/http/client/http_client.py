@@ -127,7 +127,7 @@ class HttpWire:
     def __init__(
         self, client: HttpClient, url: URL, headers: Mapping[str, str], limit: int, owned: bool
     ) -> None:
-        self._client = client
+        self.client = client
         self._headers = {name.lower().encode(): text.encode() for name, text in headers.items()}
         self._limit = limit
         self._owned = owned
@@ -149,8 +149,8 @@ class HttpWire:
         redirects = 0
         try:
             while True:
-                request = self._client.build_request(method, to, headers=encoded, content=body)
-                response = await self._client.send(request, stream=True, follow_redirects=False)
+                request = self.client.build_request(method, to, headers=encoded, content=body)
+                response = await self.client.send(request, stream=True, follow_redirects=False)
                 follows = response.status_code in _REDIRECTS and redirects < _MOST_REDIRECTS
                 location = response.headers.get("location") if follows else None
                 new_url = None if location is None else self.resolve(location, to)
@@ -174,7 +174,7 @@ class HttpWire:
 
     async def close(self) -> None:
         if self._owned:
-            await self._client.aclose()
+            await self.client.aclose()
 
 
 def _check_network(error: Exception, label: str) -> None:
