@@ -5,11 +5,12 @@ import gzip
 import re
 import ssl
 import sys
-from asyncio import IncompleteReadError, StreamReader, StreamWriter
+from asyncio import FIRST_COMPLETED, IncompleteReadError, StreamReader, StreamWriter
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from socket import SHUT_RDWR
+from typing import Any
 
 import httpx2
 import pytest
@@ -160,6 +161,41 @@ async def test_few_connections_are_kept_and_not_for_long(monkeypatch: pytest.Mon
             async with peer(OK, OK) as server, use_client() as client:
                 assert await post(client, server.url) == await post(client, server.url) == b"ok"
             assert len(server.writers) == 2
+
+
+async def test_connections_of_many_requests_at_once_are_kept() -> None:
+    async with peer(*[OK] * 60) as server, use_client() as client:
+        for _ in range(2):
+            posts = [post(client, server.url) for _ in range(30)]
+            assert await asyncio.gather(*posts) == [b"ok"] * 30
+        assert len(server.writers) == 30
+
+
+async def test_a_connection_that_is_not_used_again_ends_when_another_is_kept() -> None:
+    async with peer(OK, OK, OK) as server, use_client() as client:
+        await asyncio.gather(post(client, server.url), post(client, server.url))
+        pool: Any = client
+        (kept,) = pool._idle.values()
+        kept[0]._idle_until = 0.0
+        assert await post(client, server.url) == b"ok"
+        done, _ = await asyncio.wait(server.tasks, timeout=5, return_when=FIRST_COMPLETED)
+        assert (len(server.tasks), len(done), len(kept)) == (2, 1, 1)
+
+
+async def test_each_request_has_its_own_head() -> None:
+    async with peer(OK, OK, OK, OK) as server, use_client() as client:
+        for value in ("1", "2", "2"):
+            assert await post(client, server.url, x=value) == b"ok"
+        request = client.build_request("GET", httpx2.URL(server.url), content=None, headers={})
+        await (await client.send(request, stream=True, follow_redirects=False)).aclose()
+    heads = [request.partition(b"\r\n\r\n")[0].split(b"\r\n") for request in server.requests]
+    assert [[line for line in head if line[:2] == b"x:"] for head in heads] == [
+        *([b"x: 1"], [b"x: 2"], [b"x: 2"], []),
+    ]
+    assert [b"content-length: 2" in head for head in heads] == [True, True, True, False]
+    assert [head[0] for head in heads] == [b"POST /mcp?a=b HTTP/1.1"] * 3 + [
+        b"GET /mcp?a=b HTTP/1.1"
+    ]
 
 
 async def test_a_malformed_or_broken_response_is_an_error() -> None:

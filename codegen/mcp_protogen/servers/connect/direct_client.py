@@ -18,7 +18,7 @@ from asyncio import (
     wait,
 )
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from socket import SOCK_STREAM
@@ -36,9 +36,10 @@ _PORTS: Final = {"http": 80, "https": 443}
 # Seconds between attempts to connect (RFC 8305, section 5).
 _HEAD_START: Final = 0.25
 
-# The most connections to a server that wait for a request, and for how many seconds. Servers end
-# them after 5 s (uvicorn, Node.js).
-_MOST_IDLE: Final = 20
+# The most connections to a server that wait for a request, and for how many seconds. With fewer,
+# clients with many calls at once would connect for some of them. Servers end them after 5 s
+# (uvicorn, Node.js).
+_MOST_IDLE: Final = 100
 _LONGEST_IDLE: Final = 4.0
 
 # How much of a response may come besides its body, and how much of a body waits to be read, in
@@ -83,6 +84,7 @@ class DirectClient:
         self._idle: defaultdict[object, list[_Connection]] = defaultdict(list)
         self._has_cookies = False
         self._last = _Target(None, None, b"", b"", False)
+        self._written: tuple[object, bytes] = None, b""
 
     def build_request(self, method: str, url: URL, *, content: Any, headers: Any) -> Any:
         """Return a request for `send`; raise `httpx2.LocalProtocolError` for a wrong field."""
@@ -92,18 +94,26 @@ class DirectClient:
             self._last = to
         if self._is_proxied or not to.is_plain:
             return plain.build_request(method, url, content=content, headers=headers)
-        fields: dict[bytes, bytes] = {b"host": to.host, **self._usual, **headers}
-        if content is not None:
-            fields[b"content-length"] = b"%d" % len(content)
         if self._has_cookies:
             cookie = plain.build_request(method, url).headers.get("cookie")
-            fields = {b"cookie": cookie.encode(), **fields} if cookie else fields
+            headers = {b"cookie": cookie.encode(), **headers} if cookie else headers
+        # Most requests differ only in their bodies.
+        key, (last, head) = (method, to, headers), self._written
+        if key != last:
+            head = self._head(method, to, headers)
+            self._written = key, head
+        if content is None:
+            return _Request(to, head + b"\r\n")
+        return _Request(to, b"%bcontent-length: %d\r\n\r\n%b" % (head, len(content), content))
+
+    def _head(self, method: str, to: _Target, headers: Mapping[bytes, bytes]) -> bytes:
+        fields: dict[bytes, bytes] = {b"host": to.host, **self._usual, **headers}
+        fields.pop(b"content-length", None)
         names, values = b"".join(fields), b"".join(fields.values())
         if b"" in fields or not _NAMES.fullmatch(names) or _BREAK.search(values):
             raise httpx2().LocalProtocolError("a header field has a wrong name or value")
         lines = [b"%b: %b\r\n" % field for field in fields.items()]
-        head = b"%b %b HTTP/1.1\r\n%b\r\n" % (method.encode(), to.path, b"".join(lines))
-        return _Request(to, head + (content or b""))
+        return b"%b %b HTTP/1.1\r\n%b" % (method.encode(), to.path, b"".join(lines))
 
     async def send(self, request: Any, *, stream: bool, follow_redirects: bool) -> Any:
         """Return the response, whose body is not read; raise `httpx2.RequestError`."""
@@ -165,6 +175,8 @@ async def first_success(
     `discard` gets other results.
     """
     waiting = deque(attempts)
+    if len(waiting) == 1:
+        return await waiting.pop()
     failure: BaseException = OSError("the host has no address")
     running: set[Task[T]] = set()
 
@@ -209,7 +221,7 @@ class _Fields:
         return [_text(value) for known, value in self.raw if known == wanted]
 
     def get(self, name: str, default: str | None = None) -> str | None:
-        return ", ".join(self.get_list(name)) if name in self else default
+        return ", ".join(self.get_list(name)) if name.encode() in self._names else default
 
 
 def _text(value: bytes) -> str:
@@ -310,8 +322,11 @@ class _Connection(Protocol):
             return
         self._resume()
         self._begin()
-        self._idle_until = get_running_loop().time() + _LONGEST_IDLE
+        now = get_running_loop().time()
+        self._idle_until = now + _LONGEST_IDLE
         self._idle.append(self)
+        if self._idle[0]._idle_until < now:
+            self._idle.pop(0).transport.abort()
 
     @property
     def is_usable(self) -> bool:

@@ -101,8 +101,7 @@ class RawDoor:
     def _fields(self, step: ProbeStep) -> dict[str, str]:
         protocol = ProtocolState()
         protocol.table_of = table
-        protocol.agreed = self._transcript.negotiated
-        protocol.session_id = session_id(self._transcript)
+        protocol.begin(self._transcript.negotiated, session_id(self._transcript))
         revision = self._transcript.revision if self._transcript.is_stateless else None
         if step.messages:
             message = step.messages[0] if is_object(step.messages[0]) else {}
@@ -110,7 +109,7 @@ class RawDoor:
             sent = Message(b"", "request", method, params, revision=revision)
             usual = protocol.post_headers(sent)
         else:
-            usual = {fields.PROTOCOL_VERSION: revision} if revision else protocol.session_headers()
+            usual = {fields.PROTOCOL_VERSION: revision} if revision else protocol.session_headers
         changed = {**usual, **step.headers}
         return {name: value for name, value in changed.items() if value}
 

@@ -31,7 +31,7 @@ from ...core.json import JSONObject, is_object, json_text
 from ...core.losses import LossReport
 from ...core.models.base import Validate, WireModel
 from ...core.options import NO_END, CallOptions
-from ...core.spec import AnyRequest, CallSpec, NotificationSpec, RequestSpec, Role
+from ...core.spec import AnyRequest, CallSpec, NotificationSpec, R, RequestSpec, Role
 from ...core.subscriptions import LOG, is_list_change
 from ...messages.codec import Notification, Request, TypedCall
 from ...messages.envelope import PROGRESS_TOKEN, SUBSCRIPTION_ID, meta_in
@@ -47,7 +47,6 @@ from ...rules.task_methods import RESULT
 from ...server.context import RequestContext
 from ...transports.related import RELATED_REQUEST
 
-R = TypeVar("R")
 T = TypeVar("T")
 
 _ALWAYS: Final[Mapping[str, Any]] = {
@@ -354,8 +353,8 @@ class Forwarding:
         if request is None or request.context is None:
             client = self._to_client
             hearing = client.log_readers(params) if method == LOG else client.contexts()
-            return _tell_all(hearing, method, params)
-        return _tell_client(request.context, method, params, request.order)
+            return _tell_clients(hearing, method, params)
+        return _tell_clients([request.context], method, params, request.order)
 
     def _cancelled_by_server(self, params: AboutRequest) -> Awaitable[None] | None:
         id = params.request_id
@@ -367,7 +366,7 @@ class Forwarding:
         if stream is None or stream.context is None:
             return None
         # The server ends a listen stream; its answer still follows.
-        return _tell_client(stream.context, CANCELLED, {**params, "requestId": stream.id})
+        return _tell_clients([stream.context], CANCELLED, {**params, "requestId": stream.id})
 
 
 _UNKNOWN: Final = AboutRequest()
@@ -387,7 +386,7 @@ def _with_stream(params: Any, id: RequestId) -> Any:
 
 
 def _stream_in(params: object) -> object:
-    return meta_in(params).get(SUBSCRIPTION_ID) if is_object(params) else None
+    return meta_in(params).get(SUBSCRIPTION_ID)
 
 
 def _options(client: Endpoint, token: object, *, lasts: bool) -> CallOptions:
@@ -398,17 +397,13 @@ def _options(client: Endpoint, token: object, *, lasts: bool) -> CallOptions:
     return options
 
 
-async def _tell_client(
-    context: RequestContext, method: str, params: Any, order: Lock | None = None
+async def _tell_clients(
+    contexts: Iterable[RequestContext], method: str, params: Any, order: Lock | None = None
 ) -> None:
-    sink = context.beside or context.endpoint.sink
     async with order or nullcontext():
-        await _tell(context.endpoint, sink, method, params)
-
-
-async def _tell_all(contexts: Iterable[RequestContext], method: str, params: Any) -> None:
-    for context in contexts:
-        await _tell_client(context, method, params)
+        for context in contexts:
+            sink = context.beside or context.endpoint.sink
+            await _tell(context.endpoint, sink, method, params)
 
 
 async def _tell(endpoint: Endpoint, sink: MessageSink, method: str, params: Any) -> None:

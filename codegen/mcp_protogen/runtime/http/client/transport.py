@@ -179,7 +179,7 @@ class RenewableSession:
         protocol = self._state.protocol
         if protocol.session_id is None:
             return
-        opening = self._state.http.open("DELETE", protocol.session_headers())
+        opening = self._state.http.open("DELETE", protocol.session_headers)
         try:
             async with asyncio.timeout(_FAREWELL), await opening as reply:
                 # The server may refuse, or not know the session.

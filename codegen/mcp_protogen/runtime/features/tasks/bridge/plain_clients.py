@@ -7,6 +7,7 @@ from typing import Any, Final, Protocol
 from ....client.base import Caller
 from ....core.errors import INTERNAL_ERROR, McpError
 from ....core.json import JSONObject, is_object
+from ....core.json_pointers import value_at
 from ....core.options import NO_END, CallOptions, TaskLimits
 from ....core.spec import AnyRequest
 from ....messages.method_table import EXTENSIONS, MethodTable
@@ -95,7 +96,5 @@ class PlainClients(Layer):
 
 
 def _needs_tasks(error: McpError) -> bool:
-    data: Any = error.data if is_object(error.data) else {}
-    required = data.get("requiredCapabilities")
-    extensions: Any = required.get(EXTENSIONS) if is_object(required) else None
+    extensions = value_at(error.data, ("requiredCapabilities", EXTENSIONS))
     return is_object(extensions) and TASKS_EXTENSION in extensions

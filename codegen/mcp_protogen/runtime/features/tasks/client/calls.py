@@ -27,6 +27,7 @@ class TaskCaller:
     def __init__(self, runtime: ClientRuntime) -> None:
         self._runtime = runtime
         self._wire: TaskWire | None = None
+        self._supports_tasks = False
         self._supports: RecentNames[str] = RecentNames()
         self._changes = 0
 
@@ -37,7 +38,9 @@ class TaskCaller:
         return self._wire
 
     def adopt(self, connection: ClientConnection) -> None:
-        self._wire = TaskWire(self._runtime.client, connection)
+        self._wire = wire = TaskWire(self._runtime.client, connection)
+        declared = self._runtime.peer_capabilities()
+        self._supports_tasks = wire.kind == "core" and CORE_CALLS.declared_in(declared)
         self._supports = RecentNames()
 
     def note_notification(self, method: str, params: Any) -> None:
@@ -109,12 +112,6 @@ class TaskCaller:
             return None
         task = created.to_wire()
         return TaskHandle(self.wire, name, id=task[self.wire.id_member], task=task)
-
-    @property
-    def _supports_tasks(self) -> bool:
-        return self.wire.kind == "core" and CORE_CALLS.declared_in(
-            self._runtime.peer_capabilities()
-        )
 
     def support(self, name: str) -> str | None:
         if self._changes != self._runtime.tool_list_changes:
