@@ -82,6 +82,8 @@ def connect_sides(checkout: Checkout, rehearsal: Rehearsal) -> Json:
     methods = json.dumps({name: [*change["facts"].get("methods", ())] for name, change in changes})
     arguments = (NEXT, rehearsal.base, methods)
     checkout.run("-m", "support.rehearsals.trial", *arguments, folder="tests")
+    if "extension_versions" in rehearsal.facts():
+        checkout.run("-m", "support.rehearsals.versions_trial", NEXT, folder="tests")
     return {}
 
 

@@ -9,10 +9,10 @@ from ....core.errors import INTERNAL_ERROR, McpError
 from ....core.json import JSONObject, is_object
 from ....core.options import NO_END, CallOptions, TaskLimits
 from ....core.spec import AnyRequest
-from ....messages.method_table import EXTENSIONS, MethodTable
+from ....messages.method_table import MethodTable
 from ....rpc.endpoint import Endpoint
 from ....rules.handlers import Handlers
-from ....rules.task_kinds import TASK_IDS, TASKS_EXTENSION, is_in_core
+from ....rules.task_kinds import TASK_IDS, is_in_core, names_tasks
 from ....server.base import SessionBase
 from ....server.context import RequestContext
 from ....server.layers import Layer
@@ -97,7 +97,4 @@ class PlainClients(Layer):
 
 
 def _needs_tasks(error: McpError) -> bool:
-    data: Any = error.data if is_object(error.data) else {}
-    required = data.get("requiredCapabilities")
-    extensions: Any = required.get(EXTENSIONS) if is_object(required) else None
-    return is_object(extensions) and TASKS_EXTENSION in extensions
+    return is_object(error.data) and names_tasks(error.data.get("requiredCapabilities"))
