@@ -216,7 +216,8 @@ def test_types_of_an_extension_are_in_its_facts_while_no_schema_is_published(
     rows = {row["extension"]: row for row in json.loads(ran.out)["extensions"]}
     identifier = "io.modelcontextprotocol/skills"
     assert rows["skills"] == {
-        "extension": "skills", "identifier": identifier, "extends": ["2026-07-28"]
+        "extension": "skills", "identifier": identifier, "extends": ["2026-07-28"],
+        "stage": "beta", "core_from": None
     }  # fmt: skip
     assert "skills       unpublished  " in mcp_gen("extensions").out
     said = "skills: no schema is published, so its facts have its types"

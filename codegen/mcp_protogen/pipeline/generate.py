@@ -19,6 +19,7 @@ from mcp_protogen.base.resources import (
 )
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.derive.extension import derive_extension
+from mcp_protogen.pipeline.derive.extension_versions import versions_of
 from mcp_protogen.pipeline.derive.model_modules import model_modules
 from mcp_protogen.pipeline.derive.renaming import with_own_names
 from mcp_protogen.pipeline.derive.revision import derive_revision
@@ -31,6 +32,7 @@ from mcp_protogen.pipeline.emit.template_contract import idle
 from mcp_protogen.pipeline.inputs import extensions, sources
 from mcp_protogen.pipeline.inputs.facts import package_transports
 from mcp_protogen.pipeline.inputs.inputs import read_inputs
+from mcp_protogen.pipeline.inputs.pinned_extensions import pinned_extension
 from mcp_protogen.pipeline.inputs.translations import all_steps
 from mcp_protogen.pipeline.ir import ExtensionIR, RevisionIR
 from mcp_protogen.pipeline.package import GeneratedFile, GenerationInputs, Package
@@ -62,8 +64,14 @@ def generate(options: GenerationOptions) -> Package:
     # The facts of a kept revision are unknown here.
     requested = bool(options.kept) or any(ir.places.requested_outputs for ir in irs)
     revisions = sorted({*options.revisions, *options.kept})
-    transports = package_transports(schema_folder(), revisions)
-    selection = options.selection._replace(requested_outputs=requested, transports=transports)
+    versions = any(extension.version for work in works for extension in work.extensions)
+    # The version of a kept extension is stated by its facts.
+    versions |= any(pinned_extension(name).version for name in options.kept_extensions)
+    selection = options.selection._replace(
+        requested_outputs=requested,
+        transports=package_transports(schema_folder(), revisions),
+        versions=versions,
+    )
     files += layout.fixed_files(runtime_folder(), copied, selection)
     # Read last, to show changes of files that were read before.
     inputs = read_inputs(options)
@@ -120,10 +128,11 @@ def _derive_revisions(options: GenerationOptions) -> Iterator[_DerivedRevision]:
             source = sources.load(revision, options)
             derived = derive_revision(source)
             derived = replace(derived, ir=with_own_names(derived.ir, options))
+            bound = [extension for extension in loaded if revision in extension.revisions]
+            versions = versions_of(bound, source, options.selection.parts)
             extended = tuple(
-                derive_extension(extension, source, derived.ir)
-                for extension in loaded
-                if revision in extension.revisions
+                derive_extension(extension, source, derived.ir, versions.get(extension.name))
+                for extension in bound
             )
         except ProblemError as error:
             yield _DerivedRevision(problems=error.problems)

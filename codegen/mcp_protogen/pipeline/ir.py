@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from mcp_protogen.base.names import ClassName, Constant, Era, FieldName, ModuleName, Stem, StubName
+from mcp_protogen.runtime.core.extension_versions import VersionRule
 from mcp_protogen.runtime.core.value_paths import ToolPlaces, ValuePath
 
 Role = Literal["client", "server"]
@@ -310,7 +311,8 @@ class MethodIR:
 class CapabilityIR:
     """A capability that a role may declare: by the presence of a key, or by a true flag.
 
-    An `implied` one is also declared by an empty object around it.
+    An `implied` one is also declared by an empty object around it. With a `version`, an extension
+    is meant that has all of that.
     """
 
     constant: Constant
@@ -320,6 +322,7 @@ class CapabilityIR:
     implied: bool
     source: str
     doc: str
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -448,11 +451,27 @@ class MembersIR:
 
 
 @dataclass(frozen=True, slots=True)
+class VersionIR:
+    """A version of an extension in a revision that tells versions apart, by a rule.
+
+    `family` is the name of the first version. `base` is the least that a side with this version
+    has. `suffix` is that of its methods and stubs, empty for the first version.
+    """
+
+    version: str
+    family: str
+    base: str
+    suffix: str
+    rule: VersionRule
+
+
+@dataclass(frozen=True, slots=True)
 class ExtensionIR:
     """The additions of an extension to a revision.
 
     `ir` has only its own types and methods; types may name those of `core`, the revision without
-    it. `settings` are the declarations of each role that it binds.
+    it. `settings` are the declarations of each role that it binds. `version` is None where an
+    extension has only one.
     """
 
     name: str
@@ -463,6 +482,7 @@ class ExtensionIR:
     claims: tuple[ClaimIR, ...]
     members: tuple[MembersIR, ...]
     settings: Mapping[Role, Mapping[str, Any]]
+    version: VersionIR | None = None
 
     @property
     def roles(self) -> tuple[Role, ...]:

@@ -19,6 +19,8 @@ EXTENDED: Final = "extensions"
 """Any extension."""
 REQUESTED: Final = "requested outputs"
 """A revision whose calls of tools choose outputs."""
+VERSIONED: Final = "versions of an extension"
+"""An extension in a revision that tells its versions apart."""
 EXTENSION: Final = "extension "
 """The extension whose name follows."""
 _APPS: Final = f"{EXTENSION}apps"
@@ -159,6 +161,9 @@ CONTENTS: Final = (
     ),
     Contents(frozenset({EXTENDED}), {"core": ("extensions",)}),
     Contents(frozenset({EXTENDED, ROLES}), _ADDED),
+    Contents(frozenset({VERSIONED}), {"core": ("extension_versions",)}),
+    Contents(frozenset({VERSIONED, ROLES}), {"messages": ("envelope", "versioned_table")}),
+    Contents(frozenset({VERSIONED, "client"}), {"client": ("versions",)}),
     Contents(
         frozenset({SEVERAL}),
         {

@@ -14,6 +14,7 @@ from mcp_protogen.pipeline.part_contents import (
     REQUESTED,
     ROLES,
     SEVERAL,
+    VERSIONED,
     Contents,
     Exports,
     contents_of,
@@ -98,6 +99,7 @@ class PartSelection(NamedTuple):
     extensions: Collection[str] = ()
     requested_outputs: bool = False
     transports: tuple["TransportIR", ...] = ()
+    versions: bool = False
 
     @property
     def exports(self) -> Exports:
@@ -146,6 +148,7 @@ class PartSelection(NamedTuple):
         has = {*self.parts, *roles, *([ROLES] if roles else ()), *([SEVERAL] * self.several)}
         has |= {EXTENDED} if self.extensions else set()
         has |= {REQUESTED} if self.requested_outputs else set()
+        has |= {VERSIONED} if self.versions else set()
         has |= {f"{EXTENSION}{name}" for name in self.extensions}
         added = chain.from_iterable(map(contents_of, self.transports))
         return [contents for contents in (*CONTENTS, *added) if contents.when <= has]

@@ -83,6 +83,8 @@ def connect_sides(checkout: Checkout, rehearsal: Rehearsal) -> Json:
     transports = json.dumps(rehearsal.facts().get("transports", {}))
     arguments = (NEXT, rehearsal.base, methods, transports)
     checkout.run("-m", "support.rehearsals.trial", *arguments, folder="tests")
+    if "extension_versions" in rehearsal.facts():
+        checkout.run("-m", "support.rehearsals.versions_trial", NEXT, folder="tests")
     return {}
 
 

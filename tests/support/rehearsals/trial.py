@@ -80,8 +80,10 @@ async def use_extension(name: str, methods: list[str]) -> None:
     """Send each new request of an extension, and hear each notification on its streams."""
     values, heard = SmallestValues(name), set[str]()
     module = import_module(f"{revision.__name__}.ext.{extension_module(name)}")
+    # The runtime knows the methods of a further version by names with a suffix.
+    suffix = getattr(module.EXTENSION, "suffix", "")
     requests, notifications = (
-        [spec for method, spec in specs.items() if method in methods]
+        [spec for method, spec in specs.items() if method.removesuffix(suffix) in methods]
         for specs in (module.methods.REQUESTS, module.methods.NOTIFICATIONS)
     )
 

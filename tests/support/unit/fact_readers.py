@@ -25,8 +25,9 @@ from mcp_protogen.instep.compare.revisions import (
     without_tried_facts,
 )
 from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.derive.extension_versions import versions_of
 from mcp_protogen.pipeline.derive.revision import derive_revision
-from mcp_protogen.pipeline.inputs import extensions, facts, sources
+from mcp_protogen.pipeline.inputs import extensions, facts, pinned_extensions, sources
 from mcp_protogen.pipeline.inputs.pinned_extensions import extension_names
 from mcp_protogen.scaffold.revisions import default_revisions
 from mcp_protogen.servers.inspect import revision_facts
@@ -58,6 +59,18 @@ _FIELD: Final[Json] = {
 _VALUE: Final[Json] = {"level": "MUST", "when": "failed", "value": "no-store", **_SOURCE}
 # Keys of the formats that no committed file has.
 _NEXT: Final[Json] = {
+    "extension_versions": {
+        "client": {"member": "version"},
+        "server": {"member": "versions", "list": True},
+        "agree": "major",
+        "error": {
+            "code": -32990,
+            "by_identifier": "extensions",
+            "requested": "requested",
+            "supported": "supported",
+        },
+        **_SOURCE,
+    },
     "errors": {"-32990": _LIMITED},
     "meta_keys": {
         "x-one": {
@@ -174,10 +187,10 @@ class NotedObject(Json):
 
 @contextmanager
 def _note_readers(of_revisions: Readers, of_extensions: Readers) -> Generator[None]:
-    make, read = facts.Facts.__init__, vars(extensions)["_read"]
+    make, read = facts.Facts.__init__, vars(pinned_extensions)["_read"]
 
-    def read_noted(file: Path, place: str) -> Any:
-        return of_extensions.wrap(read(file, place), of_extensions.schema)
+    def read_noted(name: str, folder: Path | None) -> Any:
+        return of_extensions.wrap(read(name, folder), of_extensions.schema)
 
     def init(self: facts.Facts, *given: Any, **named: Any) -> None:
         make(self, *given, **named)
@@ -188,7 +201,7 @@ def _note_readers(of_revisions: Readers, of_extensions: Readers) -> Generator[No
         # What was read before notes nothing.
         patch.setattr(facts, "load", unwrap(facts.load))
         patch.setattr(facts.Facts, "__init__", init)
-        patch.setattr(extensions, "_read", read_noted)
+        patch.setattr(pinned_extensions, "_read", read_noted)
         yield
 
 
@@ -208,8 +221,18 @@ def find_readers() -> tuple[Readers, Readers]:
             compare_revisions(before, after)
         for name in extension_names():
             compared_extension(name)
+        _derive_versions(of_extensions)
     revision_facts.all_revisions.cache_clear()
     return of_revisions, of_extensions
+
+
+def _derive_versions(readers: Readers) -> None:
+    """Derive two versions of an extension, in a revision that tells them apart."""
+    first = extensions.load(extension_names()[0], schema_folder())
+    stated = {"is": "2.0.0", "absent": "1.0.0", **_SOURCE}
+    facts = {**first.facts, "inherits": first.name, "version": stated}
+    wrapped = readers.wrap(facts, readers.schema)
+    versions_of((first, replace(first, name="later", facts=wrapped)), _source(NEWEST))
 
 
 def _source(revision: str) -> sources.RevisionSource:

@@ -167,6 +167,7 @@ def extension_modules(
         "roles": [role for role in ROLES if role in selection.modules and role in extension.roles],
         **_client_base([extension.identifier], selection),
         "items": ITEMS_OF_EXTENSIONS.get(extension.identifier, "") if has_app else "",
+        "table": extension.version is not None and bool({*ROLES} & selection.modules),
     }
     modules = {"__init__", "capabilities", "methods", *context["roles"]}
     trees: dict[str, ast.Module] = {}

@@ -146,6 +146,8 @@ class ExtensionContext(ExtensionMessages, ClientBaseContext):
     """The sides that the extension binds and for which the package has stubs."""
     items: str
     """The module of the runtime that makes items of toolkits for it; or empty."""
+    table: bool
+    """Whether it needs the table for several versions of an extension."""
 
 
 class ModelsPackageContext(TypedDict):

@@ -260,6 +260,7 @@ def extension_messages(extension: ExtensionIR) -> ExtensionMessages:
             {
                 "CAPABILITIES",
                 "REQUIREMENTS",
+                *(["VERSIONS"] if extension.version else ()),
                 *(str(capability.constant) for capability in ir.capabilities),
             }
         ),

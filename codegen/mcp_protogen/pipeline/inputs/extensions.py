@@ -13,13 +13,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mcp_protogen.base.canonical import parse_json, pretty
-from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors, raising
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import Docstrings, GenerationOptions, GivenFile
 from mcp_protogen.pipeline.inputs import file_formats, metacheck, patches
 from mcp_protogen.pipeline.inputs.absorbed import applies
-from mcp_protogen.pipeline.inputs.pinned_extensions import TYPES, pinned_extension
+from mcp_protogen.pipeline.inputs.pinned_extensions import (
+    TYPES,
+    extension_facts,
+    pinned_extension,
+)
 from mcp_protogen.pipeline.inputs.pins import (
     EXTENSION,
     extension_place,
@@ -119,7 +122,11 @@ def load(name: str, folder: Path, source: GivenFile | None = None) -> ExtensionS
     Raise `ProblemError` if a file is missing, malformed, or does not match its pin.
     """
     home, facts_place = extensions_folder(folder), extension_place(name)
-    facts = _read(home / name / "facts.json", facts_place)
+    facts = extension_facts(name, folder)
+    if not facts:
+        hint = "see schema/extensions for the available ones"
+        problem = Problem("missing-facts", "this file does not exist", facts_place, hint=hint)
+        raise ProblemError(problem)
     raise_errors(file_formats.check_format(facts, "extension-facts", facts_place))
     descriptions: Mapping[str, str] = {}
     if source is not None:
@@ -154,13 +161,3 @@ def schema_in_facts(facts: Json) -> Json:
         for name, schema in definitions.items()
     }
     return {"$schema": DIALECT, TYPES: types}
-
-
-def _read(file: Path, place: str) -> Json:
-    try:
-        document = parse_json(file.read_bytes(), place)
-    except FileNotFoundError:
-        hint = "see schema/extensions for the available ones"
-        problem = Problem("missing-facts", "this file does not exist", place, hint=hint)
-        raise ProblemError(problem) from None
-    return document if is_object(document) else {}

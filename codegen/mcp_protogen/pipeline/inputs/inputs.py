@@ -17,7 +17,7 @@ from mcp_protogen.base.resources import (
 )
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile, GivenPatches
 from mcp_protogen.pipeline.inputs.absorbed import merge_facts
-from mcp_protogen.pipeline.inputs.pinned_extensions import pinned_extension
+from mcp_protogen.pipeline.inputs.pinned_extensions import extension_facts, pinned_extension
 from mcp_protogen.pipeline.inputs.pins import (
     EXTENSION,
     extensions_folder,
@@ -116,9 +116,8 @@ class _SchemaFolder:
             entry = PINNED, published.sha256, published.spec_commit, snapshot
         else:  # its facts have its types
             entry = PINNED, "", None, b""
-        patches, facts = (
-            self._json(EXTENSION.member, name, f"{file}.json") for file in ("patches", "facts")
-        )
+        patches = self._json(EXTENSION.member, name, "patches.json")
+        facts = extension_facts(name, self._folder)
         revisions = {*options.revisions, *options.kept}
         return ExtensionInputs(
             source=entry[0],
@@ -126,7 +125,7 @@ class _SchemaFolder:
             spec_commit=entry[2],
             schema=sha256(entry[3]) if entry[3] else "",
             patches=digest(patches) if patches is not None else "",
-            facts=digest(facts) if facts is not None else "",
+            facts=digest(facts) if facts else "",
             revisions=tuple(revision for revision in pinned.revisions if revision in revisions),
         )
 

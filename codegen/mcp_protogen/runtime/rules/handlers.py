@@ -76,10 +76,9 @@ class HandlerSet:
         role = self.owner.ROLE
         result: JSONObject = {}
         for extension in self.owner.TABLE.extensions:
-            requests = extension.requests.items()
-            answers = [method for method, spec in requests if spec.senders - {role}]
+            answers = [name for name, spec in extension.requests.items() if spec.senders - {role}]
             if role in extension.settings and (not answers or not handled.isdisjoint(answers)):
-                result[extension.identifier] = dict(extension.settings[role])
+                extension.declare(role, result)
         return {EXTENSIONS: result} if result else {}
 
     def declaration_in(self, revision: str) -> JSONObject:
@@ -187,8 +186,7 @@ def _extend(cls: type[Handlers]) -> None:
         return
     core: type[Handlers] = generated_class(cls)
     # The order of bases must not create another table.
-    extensions = {extended.EXTENSION.identifier: extended.EXTENSION for extended in bases}
-    in_order = tuple(extensions[identifier] for identifier in sorted(extensions))
+    in_order = tuple(base.EXTENSION for base in sorted(bases, key=repr))
     try:
         cls.TABLE = cls.EXTENDED_TABLE(core.TABLE, in_order)
     except ValueError as error:

@@ -7,13 +7,12 @@ from typing import Any, Final, Protocol
 from ....client.base import Caller
 from ....core.errors import INTERNAL_ERROR, McpError
 from ....core.json import JSONObject, is_object
-from ....core.json_pointers import value_at
 from ....core.options import NO_END, CallOptions, TaskLimits
 from ....core.spec import AnyRequest
-from ....messages.method_table import EXTENSIONS, MethodTable
+from ....messages.method_table import MethodTable
 from ....rpc.endpoint import Endpoint
 from ....rules.handlers import Handlers
-from ....rules.task_kinds import TASKS_EXTENSION, is_in_core
+from ....rules.task_kinds import TASK_IDS, is_in_core, names_tasks
 from ....server.base import SessionBase
 from ....server.context import RequestContext
 from ....server.layers import Layer
@@ -96,5 +95,4 @@ class PlainClients(Layer):
 
 
 def _needs_tasks(error: McpError) -> bool:
-    extensions = value_at(error.data, ("requiredCapabilities", EXTENSIONS))
-    return is_object(extensions) and TASKS_EXTENSION in extensions
+    return is_object(error.data) and names_tasks(error.data.get("requiredCapabilities"))

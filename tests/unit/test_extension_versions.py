@@ -1,0 +1,149 @@
+"""Several versions of one extension: how they agree, and which ones no revision tells apart."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.derive.extension_versions import versions_of
+from mcp_protogen.pipeline.inputs import extensions, pinned_extensions, sources
+from mcp_protogen.pipeline.inputs.extensions import ExtensionSource
+from mcp_protogen.pipeline.inputs.pinned_extensions import extension_facts
+from mcp_protogen.pipeline.inputs.sources import RevisionSource
+from mcp_protogen.runtime.core.extension_versions import VersionRule
+from support.revisions import HANDSHAKE, NEWEST
+from support.tables import case
+
+Json = dict[str, Any]
+
+SOURCE = {"source": "basic/index"}
+STATED: Json = {
+    "client": {"member": "version"},
+    "server": {"member": "versions", "list": True},
+    "agree": "major",
+    **SOURCE,
+}
+
+
+def core(stated: Json | None, revision: str = NEWEST) -> RevisionSource:
+    """Return a revision that tells versions apart as stated."""
+    source = sources.load(revision, GenerationOptions((revision,)))
+    document = {**source.facts.document, "extension_versions": stated}
+    return replace(source, facts=replace(source.facts, document=document))
+
+
+def version(name: str, facts: Json) -> ExtensionSource:
+    """Return another version of the extension tasks."""
+    tasks = extensions.load("tasks", schema_folder())
+    place = f"schema/extensions/{name}/facts.json"
+    return replace(tasks, name=name, facts={**tasks.facts, **facts}, facts_place=place)
+
+
+def stating(of: str, absent: str = "1.0.0", **facts: Any) -> Json:
+    return {"inherits": "tasks", "version": {"is": of, "absent": absent, **SOURCE}, **facts}
+
+
+@pytest.mark.parametrize(
+    ("agree", "needed", "versions", "agrees"),
+    [
+        ("major", "2", ["1.0.0", "2.4.1"], True),
+        ("major", "2", ["1.0.0", "3.0.0"], False),
+        ("major", "2.1.0", ["2.0.9"], False),
+        ("major", "2.1.0", ["2.2.0"], True),
+        # An unknown minor number counts as 0.
+        ("major", "2.1.0", ["2"], False),
+        ("major", "2", ["2"], True),
+        ("major", "2", ["two", ""], False),
+        ("minor", "2.1.0", ["2.1.0"], True),
+        ("minor", "2.1.0", ["3.5.0"], False),
+        ("minor", "2", ["3.5.0"], True),
+        ("same", "2026-12-01", ["2026-12-01"], True),
+        ("same", "2026-12-01", ["2027-12-01"], False),
+    ],
+)
+def test_versions_agree_as_the_revision_says(
+    agree: Any, needed: str, versions: list[str], agrees: bool
+) -> None:
+    members: Any = {"client": "version", "server": "versions"}
+    rule = VersionRule(members, listed=True, absent="1.0.0", agree=agree)
+    assert rule.agrees(needed, versions) is agrees
+
+
+def test_a_further_version_has_a_suffix_and_the_first_one_stays_as_it_is() -> None:
+    both = (version("tasks", {}), version("tasks-v2", stating("2.1.0")))
+    found = versions_of(both, core(STATED))
+    assert [(one.version, one.base, one.suffix) for one in found.values()] == [
+        ("1.0.0", "1", ""),
+        ("2.1.0", "2", "@2"),
+    ]
+    assert versions_of(both[:1], core(STATED)) == {} == versions_of(both[:1], core(None))
+
+
+def test_versions_of_an_extension_that_a_part_runs_are_refused() -> None:
+    both = (version("tasks", {}), version("tasks-v2", stating("2.1.0")))
+    with pytest.raises(ProblemError, match="the part tasks runs only the first") as refused:
+        versions_of(both, core(STATED), ["stdio", "tasks"])
+    (problem,) = refused.value.problems
+    assert (problem.code, problem.pointer) == ("conflicting-options", "/version")
+    assert problem.place == both[1].facts_place
+    assert versions_of(both[:1], core(STATED), ["tasks"]) == {}
+
+
+def test_versions_that_a_revision_cannot_tell_apart_are_refused_with_their_place() -> None:
+    first, later = version("tasks", {}), stating("2.1.0")
+    stranger = {key: value for key, value in later.items() if key != "inherits"}
+    method = extensions.load("tasks", schema_folder()).facts["methods"]["tasks/get"]
+    newer = stating("2.1.0", methods={"tasks/get": {**method, "version": "2.2.0"}})
+    tells = "does not tell versions of extensions apart"
+    table: list[tuple[str, RevisionSource, list[ExtensionSource], str]] = [
+        ("/version", core(None), [first, version("two", later)], tells),
+        ("/version", core(None), [version("two", later)], tells),
+        ("/extension_versions", core(STATED, HANDSHAKE[-1]), [first, version("two", later)], "say"),
+        ("", core(STATED), [first, version("two", {"inherits": "tasks"})], "nothing says"),
+        ("/identifier", core(STATED), [first, version("two", stranger)], "are both"),
+        ("/version/is", core(STATED), [first, version("two", stating("second"))], "no major"),
+        ("/version/is", core(STATED), [first, version("two", stating("1.5.0"))], "the same"),
+        (
+            "/version/absent",
+            core(STATED),
+            [version("two", later), version("three", stating("3.0.0", "2.1.0"))],
+            "means 1.0.0",
+        ),
+        ("/methods/tasks~1get/version", core(STATED), [version("two", newer)], "came in '2.2.0'"),
+    ]
+    for pointer, revision, together, said in table:
+        with case(f"{pointer} {said}"):
+            with pytest.raises(ProblemError, match=said) as refused:
+                versions_of(together, revision)
+            *_, problem = refused.value.problems
+            assert problem.code == "facts-disagree" and problem.hint
+            assert problem.pointer == pointer
+            about = revision if pointer == "/extension_versions" else together[-1]
+            assert problem.place == about.facts_place
+
+
+@pytest.mark.parametrize("parent", ["two", "nobody"])
+def test_facts_that_inherit_from_nothing_else_are_refused(
+    parent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {"two": {"inherits": parent}}
+    monkeypatch.setattr(pinned_extensions, "_read", lambda name, folder: files.get(name, {}))
+    with pytest.raises(ProblemError, match=f"inherits from '{parent}'") as refused:
+        extension_facts("two")
+    (problem,) = refused.value.problems
+    assert (problem.place, problem.pointer) == ("schema/extensions/two/facts.json", "/inherits")
+
+
+def test_inherited_facts_are_changed_by_member(monkeypatch: pytest.MonkeyPatch) -> None:
+    files: dict[str, Json] = {
+        "one": {"identifier": "one", "settings": {"client": {}}},
+        "two": {"inherits": "one", "settings": {"server": {}}},
+    }
+    monkeypatch.setattr(pinned_extensions, "_read", lambda name, folder: files.get(name, {}))
+    assert extension_facts("two") == {
+        "identifier": "one",
+        "inherits": "one",
+        "settings": {"client": {}, "server": {}},
+    }
