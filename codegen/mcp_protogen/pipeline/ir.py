@@ -413,6 +413,23 @@ class MembersIR:
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentIR:
+    """A document that servers publish over HTTP: its place, type or content, and header fields.
+
+    Texts in it, each at a place, must match `patterns`.
+    """
+
+    name: str
+    place: str
+    media_type: str
+    headers: Mapping[str, str]
+    type: ClassName | None
+    patterns: Mapping[str, str]
+    content: Mapping[str, Any]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class ExtensionIR:
     """The additions of an extension to a revision.
 
@@ -428,8 +445,10 @@ class ExtensionIR:
     claims: tuple[ClaimIR, ...]
     members: tuple[MembersIR, ...]
     settings: Mapping[Role, Mapping[str, Any]]
+    documents: tuple[DocumentIR, ...] = ()
 
     @property
     def roles(self) -> tuple[Role, ...]:
-        """The roles that declare, send or answer something."""
-        return tuple(role for role in ROLES if role in self.settings or self.ir.methods)
+        """The roles that declare something, or have messages or documents."""
+        is_for_both = bool(self.ir.methods or self.documents)
+        return tuple(role for role in ROLES if role in self.settings or is_for_both)
