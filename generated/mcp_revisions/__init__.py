@@ -113,7 +113,9 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.features.auth.server.keys import StaticKeys as StaticKeys
     from mcp_protogen.runtime.features.auth.server.replays import MemoryReplays as MemoryReplays
     from mcp_protogen.runtime.features.auth.server.replays import SharedReplays as SharedReplays
+    from mcp_protogen.runtime.features.auth.steps import Fetch as Fetch
     from mcp_protogen.runtime.features.bridge.bridge_app import bridge_app as bridge_app
+    from mcp_protogen.runtime.features.server_card.card import CardError as CardError
     from mcp_protogen.runtime.features.sharing.postgres.postgres_engine import (
         PostgresEngine as PostgresEngine,
     )
@@ -360,7 +362,9 @@ _MODULES = {
     "StaticKeys": "features.auth.server.keys",
     "MemoryReplays": "features.auth.server.replays",
     "SharedReplays": "features.auth.server.replays",
+    "Fetch": "features.auth.steps",
     "bridge_app": "features.bridge.bridge_app",
+    "CardError": "features.server_card.card",
     "PostgresEngine": "features.sharing.postgres.postgres_engine",
     "RedisEngine": "features.sharing.redis.redis_engine",
     "Shared": "features.sharing.shared_sessions",

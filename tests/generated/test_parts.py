@@ -202,7 +202,9 @@ def test_copied_runtime_is_the_installed_one_byte_for_byte_but_for_parts_left_ou
         for path in runtime_folder().rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    whole = SELECTIONS["all", True]._replace(extensions=("apps",), requested_outputs=True)
+    whole = SELECTIONS["all", True]._replace(
+        extensions=("apps", "server-card"), requested_outputs=True, documents=True
+    )
     left_out: dict[object, set[str]] = {}
     for case, selection in (*SELECTIONS.items(), ("whole", whole)):
         with tables.case(case):

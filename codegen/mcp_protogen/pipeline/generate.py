@@ -64,13 +64,16 @@ def generate(options: GenerationOptions) -> Package:
     # The facts of a kept revision are unknown here.
     requested = bool(options.kept) or any(ir.places.requested_outputs for ir in irs)
     revisions = sorted({*options.revisions, *options.kept})
-    versions = any(extension.version for work in works for extension in work.extensions)
+    added = [extension for work in works for extension in work.extensions]
+    versions = any(extension.version for extension in added)
     # The version of a kept extension is stated by its facts.
     versions |= any(pinned_extension(name).version for name in options.kept_extensions)
+    documents = bool(options.kept) or any(extension.documents for extension in added)
     selection = options.selection._replace(
         requested_outputs=requested,
         transports=package_transports(schema_folder(), revisions),
         versions=versions,
+        documents=documents,
     )
     files += layout.fixed_files(runtime_folder(), copied, selection)
     # Read last, to show changes of files that were read before.

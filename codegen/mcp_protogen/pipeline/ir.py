@@ -466,6 +466,23 @@ class VersionIR:
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentIR:
+    """A document that servers publish over HTTP: its place, type or content, and header fields.
+
+    Texts in it, each at a place, must match `patterns`.
+    """
+
+    name: str
+    place: str
+    media_type: str
+    headers: Mapping[str, str]
+    type: ClassName | None
+    patterns: Mapping[str, str]
+    content: Mapping[str, Any]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class ExtensionIR:
     """The additions of an extension to a revision.
 
@@ -483,8 +500,10 @@ class ExtensionIR:
     members: tuple[MembersIR, ...]
     settings: Mapping[Role, Mapping[str, Any]]
     version: VersionIR | None = None
+    documents: tuple[DocumentIR, ...] = ()
 
     @property
     def roles(self) -> tuple[Role, ...]:
-        """The roles that declare, send or answer something."""
-        return tuple(role for role in ROLES if role in self.settings or self.ir.methods)
+        """The roles that declare something, or have messages or documents."""
+        is_for_both = bool(self.ir.methods or self.documents)
+        return tuple(role for role in ROLES if role in self.settings or is_for_both)

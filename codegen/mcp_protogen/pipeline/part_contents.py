@@ -17,6 +17,8 @@ SEVERAL: Final = "several"
 """More than one revision."""
 EXTENDED: Final = "extensions"
 """Any extension."""
+DOCUMENTED: Final = "documents"
+"""An extension with documents."""
 REQUESTED: Final = "requested outputs"
 """A revision whose calls of tools choose outputs."""
 VERSIONED: Final = "versions of an extension"
@@ -24,6 +26,7 @@ VERSIONED: Final = "versions of an extension"
 EXTENSION: Final = "extension "
 """The extension whose name follows."""
 _APPS: Final = f"{EXTENSION}apps"
+_CARDS: Final = f"{EXTENSION}server-card"
 _ENGINES: Final = {"redis": "RedisEngine", "postgres": "PostgresEngine"}
 
 Exports = tuple[tuple[str, tuple[str, ...]], ...]
@@ -342,6 +345,25 @@ CONTENTS: Final = (
         {"features.skills": ("entries", "frontmatter")},
         (("features.skills.entries", ("SkillFile", "UnverifiedSkill", "read_skill")),),
     ),
+    Contents(frozenset({DOCUMENTED}), {"core": ("documents",)}),
+    Contents(
+        frozenset({"http-server", _CARDS}),
+        {"features.server_card": ("card", "serving")},
+        (("features.server_card.card", ("CardError",)),),
+    ),
+    Contents(
+        frozenset({"http-client", _CARDS}),
+        {
+            "features.server_card": ("card", "reading"),
+            "features.auth": ("errors", "fetch_policy", "fetching", "steps", "urls"),
+        },
+        (
+            ("features.auth.fetch_policy", ("FetchPolicy",)),
+            ("features.auth.fetching", ("Fetcher",)),
+            ("features.auth.steps", ("Fetch",)),
+            ("features.server_card.card", ("CardError",)),
+        ),
+    ),
     Contents(
         frozenset({"testing"}),
         {"testing": (), "transports": ("memory",)},
@@ -404,6 +426,7 @@ CONTENTS: Final = (
             ("features.auth.fetch_policy", ("FetchPolicy",)),
             ("features.auth.client.values", ("ClientInformation",)),
             ("features.auth.fetching", ("Fetcher",)),
+            ("features.auth.steps", ("Fetch",)),
             ("features.auth.server.cache", ("TokenCache",)),
             ("features.auth.server.dpop_proofs", ("DPoPProofs",)),
             ("features.auth.server.introspection", ("Introspection",)),

@@ -9,6 +9,7 @@ from mcp_protogen.base.option_constraints import conflict
 from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
 from mcp_protogen.pipeline.part_contents import (
     CONTENTS,
+    DOCUMENTED,
     EXTENDED,
     EXTENSION,
     REQUESTED,
@@ -67,7 +68,7 @@ OF_REVISIONS: Final = frozenset(
 """The names that are in the revisions."""
 
 
-class ClientClass(NamedTuple):
+class RuntimeClass(NamedTuple):
     """A class of the runtime, with its module, and the part that brings it.
 
     Without a part, it comes with the extension.
@@ -78,15 +79,24 @@ class ClientClass(NamedTuple):
     name: str
 
 
-CLIENTS_OF_EXTENSIONS: Final[Mapping[str, ClientClass]] = {
-    "io.modelcontextprotocol/tasks": ClientClass(
+CLIENTS_OF_EXTENSIONS: Final[Mapping[str, RuntimeClass]] = {
+    "io.modelcontextprotocol/server-card": RuntimeClass(
+        "http-client", "features.server_card.reading", 'ReadsCard["m.ServerCard"]'
+    ),
+    "io.modelcontextprotocol/tasks": RuntimeClass(
         "tasks", "features.tasks.client.calls", "TaskCalls"
     ),
-    "io.modelcontextprotocol/ui": ClientClass(
+    "io.modelcontextprotocol/ui": RuntimeClass(
         "", "features.ui.host", 'UiHost["m.McpUiToolMeta", "m.McpUiResourceMeta"]'
     ),
 }
 """The special base of an extension's client, by identifier."""
+SERVERS_OF_EXTENSIONS: Final[Mapping[str, RuntimeClass]] = {
+    "io.modelcontextprotocol/server-card": RuntimeClass(
+        "http-server", "features.server_card.serving", 'ServesCard["m.ServerCard", "m.Remote"]'
+    ),
+}
+"""The special base of an extension's server, by identifier."""
 ITEMS_OF_EXTENSIONS: Final[Mapping[str, str]] = {"io.modelcontextprotocol/ui": "features.ui.items"}
 """The module of the runtime that makes items of toolkits for an extension, by identifier."""
 
@@ -100,6 +110,7 @@ class PartSelection(NamedTuple):
     requested_outputs: bool = False
     transports: tuple["TransportIR", ...] = ()
     versions: bool = False
+    documents: bool = False
 
     @property
     def exports(self) -> Exports:
@@ -149,6 +160,7 @@ class PartSelection(NamedTuple):
         has |= {EXTENDED} if self.extensions else set()
         has |= {REQUESTED} if self.requested_outputs else set()
         has |= {VERSIONED} if self.versions else set()
+        has |= {DOCUMENTED} if self.documents else set()
         has |= {f"{EXTENSION}{name}" for name in self.extensions}
         added = chain.from_iterable(map(contents_of, self.transports))
         return [contents for contents in (*CONTENTS, *added) if contents.when <= has]

@@ -25,6 +25,7 @@ from mcp_protogen.pipeline.ir import (
     ROLES,
     CapabilityIR,
     ClaimIR,
+    DocumentIR,
     ExtensionIR,
     LiteralOf,
     MembersIR,
@@ -95,9 +96,24 @@ def derive_extension(
         ),
         settings={role: facts["settings"][role] for role in ROLES if _binds(role, extension)},
         version=version,
+        documents=tuple(_documents(extension)),
     )
     warnings = tuple(warning for warning in derived.warnings if warning.place == extension.place)
     return DerivedExtension(ir, warnings, merged, derived, frozenset(own))
+
+
+def _documents(extension: ExtensionSource) -> Iterator[DocumentIR]:
+    for name, fact in sorted(extension.facts.get("documents", {}).items()):
+        yield DocumentIR(
+            name=name,
+            place=fact["place"],
+            media_type=fact["media_type"],
+            headers=dict(fact["headers"]),
+            type=names.class_name(fact["type"]) if "type" in fact else None,
+            patterns=dict(fact.get("patterns", {})),
+            content=dict(fact.get("content", {})),
+            source=fact["source"],
+        )
 
 
 def _select_definitions(schema: Json, extension: ExtensionSource) -> Json:
@@ -380,6 +396,13 @@ def _wrong_others(
     for kind in ("claims", "members"):
         for index, fact in enumerate(extension.facts.get(kind, ())):
             yield from _unbound(fact, f"/{kind}/{index}", extension)
+    for name, document in extension.facts.get("documents", {}).items():
+        place = jsonpointer.join("documents", name)
+        if ("type" in document) == ("content" in document):
+            message = f"the document {name} needs either a type or a content"
+            yield "facts-disagree", message, place, "say what is in it: type or content"
+        if document.get("type", name) not in {name, *own}:
+            yield _no_type(document["type"], f"{place}/type")
     for place, claim in revision_facts.claims.items():
         yield from _no_method(claim, methods, place, revision)
         if claim["type"] not in own:

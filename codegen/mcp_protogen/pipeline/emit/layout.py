@@ -23,6 +23,7 @@ from mcp_protogen.pipeline.emit.template_contexts import (
     ModelsPackageContext,
     PackageContext,
     RevisionContext,
+    ServerBaseContext,
     SharedContext,
 )
 from mcp_protogen.pipeline.emit.template_contract import Context, Template
@@ -33,8 +34,9 @@ from mcp_protogen.pipeline.parts import (
     INSTANCES,
     ITEMS_OF_EXTENSIONS,
     OF_REVISIONS,
-    ClientClass,
+    SERVERS_OF_EXTENSIONS,
     PartSelection,
+    RuntimeClass,
     missing_names,
 )
 from mcp_protogen.pipeline.plans.tables import PairTables
@@ -166,6 +168,7 @@ def extension_modules(
         "runtime": renderer.runtime_in(f"{folder}/__init__.py"),
         "roles": [role for role in ROLES if role in selection.modules and role in extension.roles],
         **_client_base([extension.identifier], selection),
+        **_server_base(extension.identifier, selection),
         "items": ITEMS_OF_EXTENSIONS.get(extension.identifier, "") if has_app else "",
         "table": extension.version is not None and bool({*ROLES} & selection.modules),
     }
@@ -183,13 +186,28 @@ def extension_modules(
 
 def _client_base(identifiers: Iterable[str], selection: PartSelection) -> ClientBaseContext:
     """Return the base of a client with extensions, and a sentence about a missing part."""
-    usual = ClientClass("", "client.base", "ClientBase")
+    usual = RuntimeClass("", "client.base", "ClientBase")
     special = (CLIENTS_OF_EXTENSIONS.get(identifier) for identifier in identifiers)
-    base, lacks = next(filter(None, special), usual), ""
-    if base.part and base.part not in selection.parts:
-        lacks = f"In a package with `--with {base.part}` it is also a `{base.name}`."
-        base = usual
+    base, lacks = _present(next(filter(None, special), usual), usual, selection)
     return {"client_base": base.name, "client_base_module": base.module, "client_lacks": lacks}
+
+
+def _server_base(identifier: str, selection: PartSelection) -> ServerBaseContext:
+    """Return the base of an extension's server, and a sentence about a missing part."""
+    usual = RuntimeClass("", "server.base", "ServerBase[Session]")
+    special = SERVERS_OF_EXTENSIONS.get(identifier, usual)
+    base, lacks = _present(special, usual, selection)
+    return {"server_base": base.name, "server_base_module": base.module, "server_lacks": lacks}
+
+
+def _present(
+    base: RuntimeClass, usual: RuntimeClass, selection: PartSelection
+) -> tuple[RuntimeClass, str]:
+    """Return a base, or else the usual one with a sentence about the part that is missing."""
+    if not base.part or base.part in selection.parts:
+        return base, ""
+    name = base.name.partition("[")[0]
+    return usual, f"In a package with `--with {base.part}` it is also a `{name}`."
 
 
 def extensions_module(extensions: Collection[ExtensionIR], renderer: Renderer) -> Module:

@@ -105,6 +105,17 @@ class ClientBaseContext(TypedDict):
     """A sentence about the client's base with a further part of the package; or empty."""
 
 
+class ServerBaseContext(TypedDict):
+    """Variables about the base of an extension's server."""
+
+    server_base: str
+    """The base of the server, with arguments in brackets."""
+    server_base_module: str
+    """The module of the runtime that has that class."""
+    server_lacks: str
+    """A sentence about the server's base with a further part of the package; or empty."""
+
+
 class RevisionContext(RevisionMessages, ClientBaseContext):
     """Variables of each module of a revision, except its models."""
 
@@ -124,7 +135,7 @@ class ExtensionMessages(Messages):
     """The messages of an extension, and the names of its classes."""
 
     extension: ExtensionIR
-    """The extension: its identifier, claims, members and settings."""
+    """The extension: its identifier, claims, members, settings and documents."""
     class_name: str
     """The prefix of the names of its classes."""
     role_classes: Mapping[Role, list[str]]
@@ -137,7 +148,7 @@ class ExtensionMessages(Messages):
     """Whether its module `methods` names models."""
 
 
-class ExtensionContext(ExtensionMessages, ClientBaseContext):
+class ExtensionContext(ExtensionMessages, ClientBaseContext, ServerBaseContext):
     """Variables of each module of an extension, except its models."""
 
     runtime: str

@@ -253,6 +253,7 @@ def extension_messages(extension: ExtensionIR) -> ExtensionMessages:
         "exported": ["EXTENSION", "capabilities", "methods", "models"],
         "methods_exported": sorted(
             {"EXTENSION", "ERRORS", "NOTIFICATIONS", "REQUESTS"}
+            | ({"DOCUMENTS"} if extension.documents else set[str]())
             | {str(method.constant) for method in ir.methods}
             | {str(error.name) for error in ir.errors}
         ),
@@ -269,6 +270,7 @@ def extension_messages(extension: ExtensionIR) -> ExtensionMessages:
             or extension.claims
             or extension.members
             or any(error.data for error in ir.errors)
+            or any(document.type for document in extension.documents)
         ),
     }
 

@@ -1,12 +1,4 @@
-"""Servers without a class: an object to which decorators add functions.
-
-app = mcp.App("greeter")
-
-@app.tool
-def greet(name: str) -> str: ...
-
-app.run()
-"""
+"""Servers without a class: an object to which decorators add functions."""
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -35,6 +27,7 @@ class AppBase(Toolkit):
         *,
         version: str = "0",
         title: str | None = None,
+        description: str | None = None,
         instructions: str | None = None,
         icons: Iterable[WireModel] | None = None,
         website_url: str | None = None,
@@ -49,6 +42,7 @@ class AppBase(Toolkit):
             "name": name,
             "version": version,
             "title": title,
+            "description": description,
             "icons": None if icons is None else [icon.to_wire() for icon in icons],
             "websiteUrl": website_url,
         }
@@ -65,7 +59,7 @@ class AppBase(Toolkit):
     @overload
     def tool(self, /, **options: Unpack[ToolOptions]) -> Callable[[FunctionT], FunctionT]: ...
     def tool(self, function: Any = None, /, **options: Any) -> Any:
-        """Add a function as a tool, as the decorator `tool` and `add_tool` do."""
+        """Add a function as a tool; see the decorator `tool`."""
         return _add_function(self, "tools", function, options)
 
     def resource(
