@@ -33,6 +33,14 @@ from mcp_protogen.pipeline.inputs.inputs import read_inputs
 from mcp_protogen.pipeline.inputs.translations import all_steps
 from mcp_protogen.pipeline.ir import ExtensionIR, RevisionIR
 from mcp_protogen.pipeline.package import GeneratedFile, GenerationInputs, Package
+from mcp_protogen.pipeline.part_contents import (
+    BY_FACTS,
+    CONDITIONAL,
+    GATED,
+    PARTED,
+    REQUESTED,
+    RULED,
+)
 from mcp_protogen.pipeline.plans.tables import all_tables
 
 
@@ -58,8 +66,8 @@ def generate(options: GenerationOptions) -> Package:
     files = [file for outcome in outcomes for file in outcome.files]
     copied = runtime_files() if options.runtime is None else []
     # The facts of a kept revision are unknown here.
-    requested = bool(options.kept) or any(ir.places.requested_outputs for ir in irs)
-    selection = options.selection._replace(requested_outputs=requested)
+    met = BY_FACTS if options.kept else frozenset[str]().union(*map(_conditions_of, irs))
+    selection = options.selection._replace(by_facts=met)
     files += layout.fixed_files(runtime_folder(), copied, selection)
     # Read last, to show changes of files that were read before.
     inputs = read_inputs(options)
@@ -67,6 +75,18 @@ def generate(options: GenerationOptions) -> Package:
     raise_errors(outcome.problems)
     files += outcome.files
     return Package(tuple(sorted(files, key=lambda file: file.path)), inputs, problems)
+
+
+def _conditions_of(ir: RevisionIR) -> frozenset[str]:
+    """Return the conditions that the facts of a revision meet."""
+    conditions = {
+        REQUESTED: ir.places.requested_outputs is not None,
+        GATED: ir.gate is not None,
+        PARTED: ir.parts is not None,
+        RULED: ir.caches_by_rules,
+        CONDITIONAL: any(error.only_with for error in ir.errors),
+    }
+    return frozenset(condition for condition, is_met in conditions.items() if is_met)
 
 
 @raising

@@ -15,6 +15,16 @@ EXTENDED: Final = "extensions"
 """Any extension."""
 REQUESTED: Final = "requested outputs"
 """A revision whose calls of tools choose outputs."""
+GATED: Final = "gated tools"
+"""A revision whose tools name the capabilities that they need."""
+PARTED: Final = "parts of results"
+"""A revision whose results may come in parts."""
+RULED: Final = "rules of caches"
+"""A revision with rules for the cache of a client."""
+CONDITIONAL: Final = "conditional errors"
+"""A revision with an error that only some requests get."""
+BY_FACTS: Final = frozenset({REQUESTED, GATED, PARTED, RULED, CONDITIONAL})
+"""The conditions that facts of a revision meet."""
 EXTENSION: Final = "extension "
 """The extension whose name follows."""
 _APPS: Final = f"{EXTENSION}apps"
@@ -60,6 +70,7 @@ _LOSSES: Final = (
 # A tool's schema may ask for header fields with any transport.
 _MARKS: Final = {"rules": ("param_headers",)}
 
+_PARTS: Final = ("partial_results",)
 _ADDED: Final = {"core.models": ("added_members",), "messages": ("extended_table",)}
 
 CONTENTS: Final = (
@@ -238,6 +249,13 @@ CONTENTS: Final = (
         ("app",),
     ),
     Contents(frozenset({"toolkit", REQUESTED}), {"toolkit": ("requested_outputs",)}),
+    Contents(frozenset({ROLES, GATED}), {"rules": ("entry_needs",)}),
+    Contents(frozenset({"toolkit", GATED}), {"toolkit": ("entry_needs",)}),
+    Contents(frozenset({"client", GATED}), {"client": ("entry_needs",)}),
+    Contents(frozenset({"client", RULED}), {"client": ("cache_rules",)}),
+    Contents(frozenset({"server", CONDITIONAL}), {"server": ("conditional_errors",)}),
+    Contents(frozenset({"server", PARTED}), {"rules": _PARTS, "server": _PARTS}),
+    Contents(frozenset({"client", PARTED}), {"client": _PARTS, "rules": _PARTS}),
     Contents(frozenset({"toolkit", _APPS}), {"features.ui": ("constants", "items")}),
     Contents(frozenset({"client", _APPS}), {"features.ui": ("constants", "host")}),
     Contents(

@@ -10,7 +10,6 @@ from mcp_protogen.pipeline.part_contents import (
     CONTENTS,
     EXTENDED,
     EXTENSION,
-    REQUESTED,
     ROLES,
     SEVERAL,
     Contents,
@@ -86,12 +85,12 @@ ITEMS_OF_EXTENSIONS: Final[Mapping[str, str]] = {"io.modelcontextprotocol/ui": "
 
 
 class PartSelection(NamedTuple):
-    """The parts and extensions of one package, and what its revisions need."""
+    """The parts and extensions of one package, and the conditions that facts of it meet."""
 
     parts: Collection[str]
     several: bool = False
     extensions: Collection[str] = ()
-    requested_outputs: bool = False
+    by_facts: frozenset[str] = frozenset()
 
     @property
     def exports(self) -> Exports:
@@ -119,7 +118,7 @@ class PartSelection(NamedTuple):
         roles = frozenset[str]().union(*(PARTS[part] for part in self.parts))
         has = {*self.parts, *roles, *([ROLES] if roles else ()), *([SEVERAL] * self.several)}
         has |= {EXTENDED} if self.extensions else set()
-        has |= {REQUESTED} if self.requested_outputs else set()
+        has |= self.by_facts
         has |= {f"{EXTENSION}{name}" for name in self.extensions}
         return [contents for contents in CONTENTS if contents.when <= has]
 

@@ -49,6 +49,8 @@ _LIMITED: Final[Json] = {
     **_SOURCE,
     "data": "Implementation",
     "retry": {"member": "name", "unit": "ms"},
+    "only_with": "x-one",
+    "outdates": {"methods": ["tools/list"]},
 }
 _FIELD: Final[Json] = {
     "level": "MAY",
@@ -58,7 +60,11 @@ _FIELD: Final[Json] = {
 _VALUE: Final[Json] = {"level": "MUST", "when": "failed", "value": "no-store", **_SOURCE}
 # Keys of the formats that no committed file has.
 _NEXT: Final[Json] = {
-    "errors": {"-32990": _LIMITED},
+    "caching": {"unit": "list", "tag": "ttlMs", "known": "x-one", "stale": "x-two", **_SOURCE},
+    "errors": {
+        "-32990": _LIMITED,
+        "-32991": {**_LIMITED, "name": "STALE", "outdates": {"member": "name"}},
+    },
     "meta_keys": {
         "x-one": {
             "on": ["request"],
@@ -66,7 +72,15 @@ _NEXT: Final[Json] = {
             "required": False,
             "varies": True,
             **_SOURCE,
-        }
+        },
+        "x-two": {"on": ["result"], "type": "string", "required": False, **_SOURCE},
+        "x-three": {
+            "on": ["Tool"],
+            "type": "ClientCapabilities",
+            "required": False,
+            "gates": "tools/call",
+            **_SOURCE,
+        },
     },
     "headers": {"request": {"x-one": _FIELD}, "response": {"x-one": _FIELD, "x-two": _VALUE}},
     "places": {
