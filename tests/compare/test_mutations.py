@@ -35,6 +35,7 @@ UNREAD = {
     "/projects/": "Our choice for new projects.",
     "/transports/[^/]+/(client|server|names)": "Our functions, and names in files of hosts.",
     "/methods/[^/]+/order/|/order$": "The order of arguments in generated code.",
+    "/methods/[^/]+/reports/": "Members and a key of `_meta`, which are compared themselves.",
     "/methods/[^/]+/variants/": "The names of stubs in generated code for alternative params.",
     "/(since|removed|deprecated)$": "The day: that a method comes, goes or is deprecated counts.",
     "/methods/[^/]+/errors/": "Not compared, as docs/diff.md says: the code that a method answers.",

@@ -36,6 +36,16 @@ from mcp_protogen.pipeline.inputs.pinned_extensions import pinned_extension
 from mcp_protogen.pipeline.inputs.translations import all_steps
 from mcp_protogen.pipeline.ir import ExtensionIR, RevisionIR
 from mcp_protogen.pipeline.package import GeneratedFile, GenerationInputs, Package
+from mcp_protogen.pipeline.part_contents import (
+    BY_FACTS,
+    CONDITIONAL,
+    DOCUMENTED,
+    GATED,
+    PARTED,
+    REQUESTED,
+    RULED,
+    VERSIONED,
+)
 from mcp_protogen.pipeline.parts import PartSelection
 from mcp_protogen.pipeline.plans.tables import all_tables
 
@@ -61,19 +71,9 @@ def generate(options: GenerationOptions) -> Package:
     raise_errors(problems)
     files = [file for outcome in outcomes for file in outcome.files]
     copied = runtime_files() if options.runtime is None else []
-    # The facts of a kept revision are unknown here.
-    requested = bool(options.kept) or any(ir.places.requested_outputs for ir in irs)
-    revisions = sorted({*options.revisions, *options.kept})
-    added = [extension for work in works for extension in work.extensions]
-    versions = any(extension.version for extension in added)
-    # The version of a kept extension is stated by its facts.
-    versions |= any(pinned_extension(name).version for name in options.kept_extensions)
-    documents = bool(options.kept) or any(extension.documents for extension in added)
     selection = options.selection._replace(
-        requested_outputs=requested,
-        transports=package_transports(schema_folder(), revisions),
-        versions=versions,
-        documents=documents,
+        by_facts=_conditions(works, options),
+        transports=package_transports(schema_folder(), sorted({*options.revisions, *options.kept})),
     )
     files += layout.fixed_files(runtime_folder(), copied, selection)
     # Read last, to show changes of files that were read before.
@@ -82,6 +82,32 @@ def generate(options: GenerationOptions) -> Package:
     raise_errors(outcome.problems)
     files += outcome.files
     return Package(tuple(sorted(files, key=lambda file: file.path)), inputs, problems)
+
+
+def _conditions(works: Sequence["_Work"], options: GenerationOptions) -> frozenset[str]:
+    """Return the conditions that facts meet; those of a kept revision are unknown here."""
+    met = set(BY_FACTS if options.kept else ())
+    for work in works:
+        met |= _conditions_of(work)
+    # The version of a kept extension is stated by its facts.
+    if any(pinned_extension(name).version for name in options.kept_extensions):
+        met.add(VERSIONED)
+    return frozenset(met)
+
+
+def _conditions_of(work: "_Work") -> frozenset[str]:
+    """Return the conditions that the facts of a revision and its extensions meet."""
+    ir = work.ir
+    conditions = {
+        VERSIONED: any(extension.version for extension in work.extensions),
+        DOCUMENTED: any(extension.documents for extension in work.extensions),
+        REQUESTED: ir.places.requested_outputs is not None,
+        GATED: ir.gate is not None,
+        PARTED: ir.parts is not None,
+        RULED: ir.caches_by_rules,
+        CONDITIONAL: any(error.only_with for error in ir.errors),
+    }
+    return frozenset(condition for condition, is_met in conditions.items() if is_met)
 
 
 @raising

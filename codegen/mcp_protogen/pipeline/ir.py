@@ -34,6 +34,9 @@ EMITTERS: Mapping[str, Senders] = {
 }
 """The roles that may answer with an error, by the word in the facts."""
 
+PROGRESS = "notifications/progress"
+"""The first name of the report that the runtime itself sends and takes."""
+
 Json = None | bool | int | float | str
 
 
@@ -269,6 +272,17 @@ class MethodErrorIR:
 
 
 @dataclass(frozen=True, slots=True)
+class ReportIR:
+    """A notification about a request of the peer, whose `_meta` has the same `token`.
+
+    Its member `number` grows with each.
+    """
+
+    token: str
+    number: str
+
+
+@dataclass(frozen=True, slots=True)
 class MethodIR:
     """A request or notification: its senders, params and results.
 
@@ -305,6 +319,7 @@ class MethodIR:
     errors: tuple[MethodErrorIR, ...] = ()
     known_as: str = ""
     stream: StreamPlaceIR | None = None
+    reports: ReportIR | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,7 +344,9 @@ class CapabilityIR:
 class ErrorIR:
     """An error code, the roles that may send it, and the status of its answer over HTTP.
 
-    `retry` is the member of its data with the time until a repetition, and the unit.
+    `retry` is the member of its data with the time until a repetition, and the unit. Only requests
+    with the key `only_with` in `_meta` get it. It `outdates` what a client has cached of methods,
+    or of those that a member of its data lists.
     """
 
     code: int
@@ -340,6 +357,8 @@ class ErrorIR:
     doc: str
     status: int = 200
     retry: tuple[str, str] | None = None
+    only_with: str = ""
+    outdates: tuple[str, ...] | str = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,7 +367,8 @@ class MetaKeyIR:
 
     Messages of the kinds in `on` carry it, the data of errors, or other types; `of` names the types
     of messages if only some do. `type` is a JSON type or a type of the revision, with `[]` after it
-    for an array of these, and `{}` for an object of them. If it `varies`, results depend on it.
+    for an array of these, and `{}` for an object of them. If it `varies`, results depend on it. A
+    method that it `gates` needs the capabilities in it, for the entry of a list that has it.
     """
 
     key: str
@@ -359,6 +379,7 @@ class MetaKeyIR:
     source: str
     of: tuple[str, ...] = ()
     varies: bool = False
+    gates: str = ""
 
     @property
     def item_type(self) -> str:
@@ -417,6 +438,20 @@ class PlacesIR:
 
 
 @dataclass(frozen=True, slots=True)
+class CachingIR:
+    """What a client caches: the member with the tag of a result, and keys of `_meta` for tags.
+
+    Requests have the `known` tags, results the methods with `stale` ones. Pages of `whole_lists`
+    are cached under the same terms.
+    """
+
+    tag: str = ""
+    known: str = ""
+    stale: str = ""
+    whole_lists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class RevisionIR:
     """One whole revision; `absorbs` are the identifiers of extensions that became part of it."""
 
@@ -431,6 +466,27 @@ class RevisionIR:
     meta_keys: tuple[MetaKeyIR, ...]
     places: PlacesIR = PlacesIR()
     absorbs: tuple[str, ...] = ()
+    caching: CachingIR = CachingIR()
+
+    @property
+    def gate(self) -> MetaKeyIR | None:
+        """The key of `_meta` that gates calls of tools."""
+        return next((key for key in self.meta_keys if key.gates), None)
+
+    @property
+    def parts(self) -> MethodIR | None:
+        """The notification with parts of a result."""
+        return next(filter(is_part, self.methods), None)
+
+    @property
+    def caches_by_rules(self) -> bool:
+        """Return whether facts say more of a client's cache than results do."""
+        return self.caching != CachingIR() or any(error.outdates for error in self.errors)
+
+
+def is_part(method: MethodIR) -> bool:
+    """Return whether a notification is about a request, and no report of progress."""
+    return method.reports is not None and PROGRESS not in (method.known_as, method.method)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,18 @@ DOCUMENTED: Final = "documents"
 """An extension with documents."""
 REQUESTED: Final = "requested outputs"
 """A revision whose calls of tools choose outputs."""
+GATED: Final = "gated tools"
+"""A revision whose tools name the capabilities that they need."""
+PARTED: Final = "parts of results"
+"""A revision whose results may come in parts."""
+RULED: Final = "rules of caches"
+"""A revision with rules for the cache of a client."""
+CONDITIONAL: Final = "conditional errors"
+"""A revision with an error that only some requests get."""
 VERSIONED: Final = "versions of an extension"
 """An extension in a revision that tells its versions apart."""
+BY_FACTS: Final = frozenset({REQUESTED, GATED, PARTED, RULED, CONDITIONAL, DOCUMENTED})
+"""The conditions that facts of a revision or of its extensions meet, but for versions of these."""
 EXTENSION: Final = "extension "
 """The extension whose name follows."""
 _APPS: Final = f"{EXTENSION}apps"
@@ -78,6 +88,7 @@ _LOSSES: Final = (
 # A tool's schema may ask for header fields with any transport.
 _MARKS: Final = {"rules": ("param_headers",)}
 
+_PARTS: Final = ("partial_results",)
 _ADDED: Final = {"core.models": ("added_members",), "messages": ("extended_table",)}
 
 CONTENTS: Final = (
@@ -259,6 +270,13 @@ CONTENTS: Final = (
         ("app",),
     ),
     Contents(frozenset({"toolkit", REQUESTED}), {"toolkit": ("requested_outputs",)}),
+    Contents(frozenset({ROLES, GATED}), {"rules": ("entry_needs",)}),
+    Contents(frozenset({"toolkit", GATED}), {"toolkit": ("entry_needs",)}),
+    Contents(frozenset({"client", GATED}), {"client": ("entry_needs",)}),
+    Contents(frozenset({"client", RULED}), {"client": ("cache_rules",)}),
+    Contents(frozenset({"server", CONDITIONAL}), {"server": ("conditional_errors",)}),
+    Contents(frozenset({"server", PARTED}), {"rules": _PARTS, "server": _PARTS}),
+    Contents(frozenset({"client", PARTED}), {"client": _PARTS, "rules": _PARTS}),
     Contents(frozenset({"toolkit", _APPS}), {"features.ui": ("constants", "items")}),
     Contents(frozenset({"client", _APPS}), {"features.ui": ("constants", "host")}),
     Contents(
@@ -345,7 +363,7 @@ CONTENTS: Final = (
         {"features.skills": ("entries", "frontmatter")},
         (("features.skills.entries", ("SkillFile", "UnverifiedSkill", "read_skill")),),
     ),
-    Contents(frozenset({DOCUMENTED}), {"core": ("documents",)}),
+    Contents(frozenset({EXTENDED, DOCUMENTED}), {"core": ("documents",)}),
     Contents(
         frozenset({"http-server", _CARDS}),
         {"features.server_card": ("card", "serving")},

@@ -9,13 +9,10 @@ from mcp_protogen.base.option_constraints import conflict
 from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
 from mcp_protogen.pipeline.part_contents import (
     CONTENTS,
-    DOCUMENTED,
     EXTENDED,
     EXTENSION,
-    REQUESTED,
     ROLES,
     SEVERAL,
-    VERSIONED,
     Contents,
     Exports,
     contents_of,
@@ -102,15 +99,13 @@ ITEMS_OF_EXTENSIONS: Final[Mapping[str, str]] = {"io.modelcontextprotocol/ui": "
 
 
 class PartSelection(NamedTuple):
-    """The parts and extensions of one package, and what its revisions need."""
+    """The parts and extensions of one package, and the conditions that facts of it meet."""
 
     parts: Collection[str]
     several: bool = False
     extensions: Collection[str] = ()
-    requested_outputs: bool = False
     transports: tuple["TransportIR", ...] = ()
-    versions: bool = False
-    documents: bool = False
+    by_facts: frozenset[str] = frozenset()
 
     @property
     def exports(self) -> Exports:
@@ -158,9 +153,7 @@ class PartSelection(NamedTuple):
         roles = frozenset[str]().union(*(PARTS[part] for part in self.parts))
         has = {*self.parts, *roles, *([ROLES] if roles else ()), *([SEVERAL] * self.several)}
         has |= {EXTENDED} if self.extensions else set()
-        has |= {REQUESTED} if self.requested_outputs else set()
-        has |= {VERSIONED} if self.versions else set()
-        has |= {DOCUMENTED} if self.documents else set()
+        has |= self.by_facts
         has |= {f"{EXTENSION}{name}" for name in self.extensions}
         added = chain.from_iterable(map(contents_of, self.transports))
         return [contents for contents in (*CONTENTS, *added) if contents.when <= has]

@@ -26,6 +26,8 @@ _SUMMARY = re.compile(
     r"^=*[ ]*((?:\d+ [a-z]+, )*?\d+ [a-z]+)(?:, \d+ deselected)? in ", re.MULTILINE
 )
 _FAILED = re.compile(r"^FAILED \S+::(test_\w+)", re.MULTILINE)
+_TRIED = ("caching", "gates", "reports")
+"""Keys of facts whose behaviour is tried."""
 # Others write results of tools by hand, in the form of the newest revision, or take long.
 _TESTS = {
     "generated": (
@@ -77,7 +79,7 @@ def write_package(checkout: Checkout, _: Rehearsal) -> Json:
 
 
 def connect_sides(checkout: Checkout, rehearsal: Rehearsal) -> Json:
-    """Connect clients and servers of that package; use tools, new transports and extensions."""
+    """Connect clients and servers of that package; use new transports, extensions and facts."""
     changes = rehearsal.extensions().items()
     methods = json.dumps({name: [*change["facts"].get("methods", ())] for name, change in changes})
     transports = json.dumps(rehearsal.facts().get("transports", {}))
@@ -85,6 +87,10 @@ def connect_sides(checkout: Checkout, rehearsal: Rehearsal) -> Json:
     checkout.run("-m", "support.rehearsals.trial", *arguments, folder="tests")
     if "extension_versions" in rehearsal.facts():
         checkout.run("-m", "support.rehearsals.versions_trial", NEXT, folder="tests")
+    stated = json.dumps(rehearsal.facts())
+    if tried := [name for name in _TRIED if f'"{name}":' in stated]:
+        revisions = (NEXT, rehearsal.base)
+        checkout.run("-m", "support.rehearsals.fact_trial", *revisions, *tried, folder="tests")
     return {}
 
 

@@ -50,6 +50,8 @@ _LIMITED: Final[Json] = {
     **_SOURCE,
     "data": "Implementation",
     "retry": {"member": "name", "unit": "ms"},
+    "only_with": "x-one",
+    "outdates": {"methods": ["tools/list"]},
 }
 _FIELD: Final[Json] = {
     "level": "MAY",
@@ -59,6 +61,7 @@ _FIELD: Final[Json] = {
 _VALUE: Final[Json] = {"level": "MUST", "when": "failed", "value": "no-store", **_SOURCE}
 # Keys of the formats that no committed file has.
 _NEXT: Final[Json] = {
+    "caching": {"unit": "list", "tag": "ttlMs", "known": "x-one", "stale": "x-two", **_SOURCE},
     "extension_versions": {
         "client": {"member": "version"},
         "server": {"member": "versions", "list": True},
@@ -71,7 +74,10 @@ _NEXT: Final[Json] = {
         },
         **_SOURCE,
     },
-    "errors": {"-32990": _LIMITED},
+    "errors": {
+        "-32990": _LIMITED,
+        "-32991": {**_LIMITED, "name": "STALE", "outdates": {"member": "name"}},
+    },
     "meta_keys": {
         "x-one": {
             "on": ["request"],
@@ -79,7 +85,15 @@ _NEXT: Final[Json] = {
             "required": False,
             "varies": True,
             **_SOURCE,
-        }
+        },
+        "x-two": {"on": ["result"], "type": "string", "required": False, **_SOURCE},
+        "x-three": {
+            "on": ["Tool"],
+            "type": "ClientCapabilities",
+            "required": False,
+            "gates": "tools/call",
+            **_SOURCE,
+        },
     },
     "methods": {"notifications/message": {"stream": {"request": "tools/call", "every_ms": 1}}},
     "headers": {"request": {"x-one": _FIELD}, "response": {"x-one": _FIELD, "x-two": _VALUE}},

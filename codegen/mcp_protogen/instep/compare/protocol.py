@@ -69,7 +69,8 @@ def _key_text(key: MetaKeyIR) -> str:
     need = "required" if key.required else "optional"
     on = ", ".join(key.of) if key.of else f"each {' and '.join(key.on)}"
     varies = ", on which results depend" if key.varies else ""
-    return f"{need} {key.type} of {on}{varies}"
+    gates = f", which {key.gates} needs" if key.gates else ""
+    return f"{need} {key.type} of {on}{varies}{gates}"
 
 
 def _writers(

@@ -14,13 +14,12 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.pipeline.derive import fillings
 from mcp_protogen.pipeline.derive.skeleton import DerivedMethod, Skeleton
+from mcp_protogen.pipeline.derive.unread_facts import Finding, find_unread
 from mcp_protogen.pipeline.inputs.facts import Facts, era_of
 from mcp_protogen.pipeline.ir import ROLES
 from mcp_protogen.pipeline.normalise.references import PREFIX, arms_within
 
 Json = dict[str, Any]
-Finding = tuple[str, str, str, str]
-"""A code, a message, the place in the facts, and a hint."""
 
 
 def compare(
@@ -68,6 +67,7 @@ def _findings(shown: Skeleton, facts: Facts) -> Iterator[Finding]:
     yield from _delays(shown.definitions, facts)
     yield from _duties(shown.definitions, facts)
     yield from _stray_messages(shown)
+    yield from find_unread(shown, facts)
 
 
 def _opening(definitions: Json, facts: Facts) -> Iterator[Finding]:

@@ -13,10 +13,10 @@ from mcp_protogen.base import jsonpointer, names
 from mcp_protogen.base.jsonvalue import merge_patch
 from mcp_protogen.base.problems import Problem, ProblemError, raising
 from mcp_protogen.pipeline.derive import recursion, skeleton
-from mcp_protogen.pipeline.derive.crosscheck import Finding
 from mcp_protogen.pipeline.derive.extension_versions import add_suffix
 from mcp_protogen.pipeline.derive.inheritance import add_bases
 from mcp_protogen.pipeline.derive.revision import DerivedRevision, derive_revision
+from mcp_protogen.pipeline.derive.unread_facts import Finding
 from mcp_protogen.pipeline.inputs import patches
 from mcp_protogen.pipeline.inputs.absorbed import SHARED_FACTS, facts_of_methods
 from mcp_protogen.pipeline.inputs.extensions import ExtensionSource, FactsOfRevision

@@ -191,6 +191,47 @@ def stream_place(place: StreamPlaceIR) -> str:
     return f"StreamPlace({literal(place.request)}{''.join(arguments)})"
 
 
+def entry_needs(ir: RevisionIR) -> str:
+    """Return the expression that constructs the key with the needs of listed tools."""
+    assert ir.gate is not None
+    implied = [
+        f"c.{capability.constant}"
+        for capability in ir.capabilities
+        if capability.implied and capability.role == "client"
+    ]
+    return f"EntryNeeds({literal(ir.gate.key)}, {tuple_of(implied)})"
+
+
+def parts(ir: RevisionIR) -> str:
+    """Return the expression that constructs the notification with parts of results."""
+    method = ir.parts
+    assert method is not None and method.reports is not None
+    token, number = method.reports.token, method.reports.number
+    of = {message for key in ir.meta_keys if key.key == token for message in key.of}
+    requests = sorted(
+        request.method
+        for request in ir.methods
+        if request.kind == "request"
+        and "client" in request.senders
+        and (not of or request.message in of)
+    )
+    named = ", ".join(map(literal, (method.method, token, number)))
+    return f"Parts({named}, frozenset({literal(tuple(requests))}))"
+
+
+def cache_rules(ir: RevisionIR) -> str:
+    """Return the expression that constructs the rules of a client's cache."""
+    given = {
+        "tag": ir.caching.tag,
+        "known": ir.caching.known,
+        "stale": ir.caching.stale,
+        "outdated": {error.code: error.outdates for error in ir.errors if error.outdates},
+        "whole_lists": ir.caching.whole_lists,
+    }
+    named = (f"{name}={literal(value)}" for name, value in given.items() if value)
+    return f"CacheRules({', '.join(named)})"
+
+
 def revision_messages(ir: RevisionIR) -> RevisionMessages:
     """Return the messages of a revision for templates."""
     names = {str(type_.name) for type_ in ir.types}
@@ -371,14 +412,17 @@ ANSWERED_BY_RUNTIME = frozenset({"initialize"})
 
 
 FILTERS: Mapping[str, Callable[..., str | tuple[str, ...]]] = {
+    "cache_rules": cache_rules,
     "condition": condition,
     "documentation": documentation,
+    "entry_needs": entry_needs,
     "handler": handler,
     "handling": handling,
     "header_field": header_field,
     "item": item,
     "iterator": iterator,
     "params_argument": params_argument,
+    "parts": parts,
     "plain_result": plain_result,
     "purpose": purpose,
     "requirement": requirement,

@@ -186,8 +186,8 @@ class Rules(NamedTuple):
     (`bad_arguments`) are an error, or a result for the model. `leniency` is for receivers. The
     schema of a tool's structured values is at `output_schema`, and each tool has the entry at
     `content_variant`; calls name variants at `requested_outputs`. Params of lists have `cursor`,
-    pages `next_cursor`, tasks `task_id`. Results depend on the keys `varying` of `_meta`. Requests
-    have `headers`, answers `answer_headers`, errors `error_headers`.
+    pages `next_cursor`, tasks `task_id`. Results depend on the keys `varying` of `_meta`. All
+    requests have `headers`, all answers `answer_headers`, errors `error_headers` with values.
     """
 
     era: EraName = "handshake"
@@ -201,7 +201,7 @@ class Rules(NamedTuple):
     result_types: tuple[str, ...] = ()
     leniency: tuple[Lenient, ...] = ()
     requested_outputs: ValuePath | None = None
-    load_requested_outputs: Callable[[], Any] | None = None
+    complete_tool: Callable[[Any], None] | None = None
     content_variant: ValuePath | None = None
     output_schema: ValuePath | None = ("outputSchema",)
     cursor: str = "cursor"

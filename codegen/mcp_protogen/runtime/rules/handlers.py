@@ -98,8 +98,8 @@ class HandlerSet:
     def middleware(self) -> tuple[Middleware, ...]:
         owner = self.owner
         check(type(owner).__name__, owner.middleware)
-        has_own = type(owner).around is not Handlers.around
-        return (*owner.middleware, owner.around) if has_own else tuple(owner.middleware)
+        own = (owner.around,) if type(owner).around is not Handlers.around else ()
+        return (*owner.middleware, *own, *owner.__mcp_around__)
 
     def identity(self) -> JSONObject:
         info: WireModel | None = getattr(self.owner, "info", None)
@@ -131,6 +131,7 @@ class Handlers:
     """Further capabilities to declare, as a JSON object: modes, extensions, experiments."""
     middleware: Sequence[Middleware] = ()
     """Middleware around each message, outermost first; fixed at the first connection."""
+    __mcp_around__: ClassVar[tuple[Middleware, ...]] = ()
     __mcp_reads_marks__: ClassVar[bool] = False
     __mcp_wants_scopes__: ClassVar[bool] = False
 

@@ -30,7 +30,8 @@ class InspectedRevision:
     `transports` are those to try, by name, `methods` and `headers` the methods and the header
     fields of requests that it has, `batching` is whether it has batches, `paths` has its places by
     name, and `names` the methods that were renamed, by their first names. `codes` has what error
-    codes of earlier revisions became.
+    codes of earlier revisions became, `reports` the members of reports with a token and a growing
+    number.
     """
 
     era: Era
@@ -41,6 +42,7 @@ class InspectedRevision:
     paths: Mapping[str, str]
     names: Mapping[str, str]
     codes: Mapping[int, int]
+    reports: Mapping[str, tuple[str, str]]
 
 
 @cache
@@ -67,6 +69,11 @@ def _of(revision: str, folder: Path) -> InspectedRevision:
             for step in steps_between(folder, *since)
             for change in step.errors
             if change.direction == "up"
+        },
+        reports={
+            method: (fact["reports"]["token"], fact["reports"]["number"])
+            for method, fact in stated.methods.items()
+            if fact.get("reports")
         },
     )
 
@@ -128,6 +135,11 @@ def value_in(revision: str, place: str, owner: object, absent: object = None) ->
 
 
 # Conditions of steps: functions of the name of a revision.
+
+
+def reports_in(revision: str) -> Mapping[str, tuple[str, str]]:
+    """Return the members of reports with a token and a growing number, by notification."""
+    return all_revisions()[rules_revision(revision)].reports
 
 
 def is_inspected(revision: str) -> bool:

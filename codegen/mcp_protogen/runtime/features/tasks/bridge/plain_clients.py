@@ -12,7 +12,7 @@ from ....core.spec import AnyRequest
 from ....messages.method_table import MethodTable
 from ....rpc.endpoint import Endpoint
 from ....rules.handlers import Handlers
-from ....rules.task_kinds import TASK_IDS, is_in_core, names_tasks
+from ....rules.task_kinds import is_in_core, names_tasks
 from ....server.base import SessionBase
 from ....server.context import RequestContext
 from ....server.layers import Layer
