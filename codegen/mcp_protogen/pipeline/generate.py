@@ -84,7 +84,7 @@ def generate(options: GenerationOptions) -> Package:
     return Package(tuple(sorted(files, key=lambda file: file.path)), inputs, problems)
 
 
-def _conditions(works: Sequence["_Work"], options: GenerationOptions) -> frozenset[str]:
+def _conditions(works: Iterable["_Work"], options: GenerationOptions) -> frozenset[str]:
     """Return the conditions that facts meet; those of a kept revision are unknown here."""
     met = set(BY_FACTS if options.kept else ())
     for work in works:
