@@ -160,13 +160,31 @@ def test_only_toolkits_with_requested_outputs_have_the_module_for_them() -> None
                 assert imports_of(module, text) <= there
 
 
+def test_only_extensions_with_streams_have_the_modules_for_them() -> None:
+    modules = {"client": "client/request_stream.py", "server": "server/extension_session.py"}
+    for case, selection in SELECTIONS.items():
+        with tables.case(case):
+            extended = selection._replace(extensions=("own",))
+            there = modules_of(extended)
+            more = modules_of(extended._replace(streams=True)) - there
+            roles = {*modules} & selection.modules
+            assert more == {copied_package() / "_runtime" / modules[role] for role in roles}
+            for module in more:
+                text = (
+                    runtime_folder() / module.relative_to(copied_package() / "_runtime")
+                ).read_text()
+                assert imports_of(module, text) <= {*there, *more}
+
+
 def test_copied_runtime_is_the_installed_one_byte_for_byte_but_for_parts_left_out() -> None:
     runtime = {
         path.relative_to(runtime_folder()).as_posix(): path.read_bytes()
         for path in runtime_folder().rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    whole = SELECTIONS["all", True]._replace(extensions=("apps",), requested_outputs=True)
+    whole = SELECTIONS["all", True]._replace(
+        extensions=("apps",), requested_outputs=True, streams=True
+    )
     left_out: dict[object, set[str]] = {}
     for case, selection in (*SELECTIONS.items(), ("whole", whole)):
         with tables.case(case):

@@ -59,7 +59,10 @@ def generate(options: GenerationOptions) -> Package:
     copied = runtime_files() if options.runtime is None else []
     # The facts of a kept revision are unknown here.
     requested = bool(options.kept) or any(ir.places.requested_outputs for ir in irs)
-    selection = options.selection._replace(requested_outputs=requested)
+    streams = bool(options.kept and options.extensions) or any(
+        extension.has_streams for work in works for extension in work.extensions
+    )
+    selection = options.selection._replace(requested_outputs=requested, streams=streams)
     files += layout.fixed_files(runtime_folder(), copied, selection)
     # Read last, to show changes of files that were read before.
     inputs = read_inputs(options)

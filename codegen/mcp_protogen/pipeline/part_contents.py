@@ -15,6 +15,8 @@ EXTENDED: Final = "extensions"
 """Any extension."""
 REQUESTED: Final = "requested outputs"
 """A revision whose calls of tools choose outputs."""
+STREAMS: Final = "streams"
+"""An extension whose requests have streams, or need an authenticated sender."""
 EXTENSION: Final = "extension "
 """The extension whose name follows."""
 _APPS: Final = f"{EXTENSION}apps"
@@ -146,6 +148,12 @@ CONTENTS: Final = (
     ),
     Contents(frozenset({EXTENDED}), {"core": ("extensions",)}),
     Contents(frozenset({EXTENDED, ROLES}), _ADDED),
+    Contents(frozenset({STREAMS, "server"}), {"server": ("extension_session",)}),
+    Contents(
+        frozenset({STREAMS, "client"}),
+        {"client": ("request_stream",)},
+        (("client.request_stream", ("RequestStream", "StreamNotification")),),
+    ),
     Contents(
         frozenset({SEVERAL}),
         {

@@ -13,6 +13,7 @@ from mcp_protogen.pipeline.part_contents import (
     REQUESTED,
     ROLES,
     SEVERAL,
+    STREAMS,
     Contents,
     Exports,
 )
@@ -92,6 +93,7 @@ class PartSelection(NamedTuple):
     several: bool = False
     extensions: Collection[str] = ()
     requested_outputs: bool = False
+    streams: bool = False
 
     @property
     def exports(self) -> Exports:
@@ -120,6 +122,7 @@ class PartSelection(NamedTuple):
         has = {*self.parts, *roles, *([ROLES] if roles else ()), *([SEVERAL] * self.several)}
         has |= {EXTENDED} if self.extensions else set()
         has |= {REQUESTED} if self.requested_outputs else set()
+        has |= {STREAMS} if self.streams else set()
         has |= {f"{EXTENSION}{name}" for name in self.extensions}
         return [contents for contents in CONTENTS if contents.when <= has]
 
