@@ -131,7 +131,7 @@ def stream_of(client: Any) -> RequestStream[Any]:
 
 
 async def follow_through(server: Any, **options: Any) -> list[tuple[str, Any]]:
-    """Return what comes on a stream until its end."""
+    """Return the notifications of a stream up to its end."""
     connecting = connect_in_memory(server, Client(), options=Options(**options))
     async with connecting as client, stream_of(client) as stream:
         return [(news.method, news.params.data) async for news in stream]
