@@ -28,9 +28,11 @@ from mcp_protogen.pipeline.part_contents import (
     BY_FACTS,
     CONDITIONAL,
     GATED,
+    OF_EXTENSIONS,
     PARTED,
     REQUESTED,
     RULED,
+    STREAMS,
 )
 from mcp_protogen.pipeline.parts import DEFAULT, PARTS, PartSelection, missing_names
 from support import made_once, tables
@@ -176,6 +178,10 @@ OF_FACTS = {
     },
     REQUESTED: {"app": {"toolkit/requested_outputs.py"}},
     RULED: {"client": {"client/cache_rules.py"}},
+    STREAMS: {
+        "client": {"client/request_stream.py"},
+        "server": {"server/extension_session.py"},
+    },
 }
 """The modules of the runtime that facts bring, by generated module."""
 
@@ -230,7 +236,9 @@ def test_copied_runtime_is_the_installed_one_byte_for_byte_but_for_parts_left_ou
         for path in runtime_folder().rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    whole = SELECTIONS["all", True]._replace(extensions=("apps", "server-card"), by_facts=BY_FACTS)
+    whole = SELECTIONS["all", True]._replace(
+        extensions=("apps", "server-card"), by_facts=BY_FACTS | OF_EXTENSIONS
+    )
     left_out: dict[object, set[str]] = {}
     for case, selection in (*SELECTIONS.items(), ("whole", whole)):
         with tables.case(case):

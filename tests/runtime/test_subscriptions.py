@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from mcp_protogen.runtime.core.errors import McpError
 from mcp_protogen.runtime.core.options import Options
-from mcp_protogen.runtime.core.subscriptions import Listeners
+from mcp_protogen.runtime.core.subscriptions import Listeners, Selectors
 from mcp_revisions.v2026_07_28.methods import TABLE
 from support.tables import case
 
-FILTERS = TABLE.selectors
+FILTERS = Selectors(TABLE.notifications)
 TOOLS = "notifications/tools/list_changed"
 UPDATED = "notifications/resources/updated"
 EVERYTHING: Any = {

@@ -41,9 +41,11 @@ from mcp_protogen.pipeline.part_contents import (
     CONDITIONAL,
     DOCUMENTED,
     GATED,
+    OF_EXTENSIONS,
     PARTED,
     REQUESTED,
     RULED,
+    STREAMS,
     VERSIONED,
 )
 from mcp_protogen.pipeline.parts import PartSelection
@@ -86,7 +88,8 @@ def generate(options: GenerationOptions) -> Package:
 
 def _conditions(works: Iterable["_Work"], options: GenerationOptions) -> frozenset[str]:
     """Return the conditions that facts meet; those of a kept revision are unknown here."""
-    met = set(BY_FACTS if options.kept else ())
+    met = {*(BY_FACTS if options.kept else ())}
+    met |= OF_EXTENSIONS if options.kept and options.extensions else set()
     for work in works:
         met |= _conditions_of(work)
     # The version of a kept extension is stated by its facts.
@@ -101,6 +104,7 @@ def _conditions_of(work: "_Work") -> frozenset[str]:
     conditions = {
         VERSIONED: any(extension.version for extension in work.extensions),
         DOCUMENTED: any(extension.documents for extension in work.extensions),
+        STREAMS: any(extension.has_streams for extension in work.extensions),
         REQUESTED: ir.places.requested_outputs is not None,
         GATED: ir.gate is not None,
         PARTED: ir.parts is not None,

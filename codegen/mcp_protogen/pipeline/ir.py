@@ -290,7 +290,8 @@ class MethodIR:
     `order` has the first members of a call. `variants` are further calls by their names, each with
     its class of params, or the member that asks for another result. `list_member` is the only
     list that each result has; `items` is the type of its items, if there may be more pages.
-    `known_as` is its first name, if earlier revisions call it otherwise.
+    `known_as` is its first name, if earlier revisions call it otherwise. `principal` is the code of
+    the error for senders that are not authenticated, if they have to be.
     """
 
     method: str
@@ -320,6 +321,7 @@ class MethodIR:
     known_as: str = ""
     stream: StreamPlaceIR | None = None
     reports: ReportIR | None = None
+    principal: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -563,3 +565,24 @@ class ExtensionIR:
         """The roles that declare something, or have messages or documents."""
         is_for_both = bool(self.ir.methods or self.documents)
         return tuple(role for role in ROLES if role in self.settings or is_for_both)
+
+    @property
+    def streams(self) -> Mapping[str, tuple[MethodIR, ...]]:
+        """The notifications on the streams of its own requests, by request."""
+        carried: dict[str, tuple[MethodIR, ...]] = {}
+        own = {method.method for method in self.ir.methods}
+        for method in self.ir.methods:
+            if method.stream is not None and method.stream.request in own:
+                request = method.stream.request
+                carried[request] = (*carried.get(request, ()), method)
+        return carried
+
+    @property
+    def principals(self) -> Mapping[str, int]:
+        """Its requests that need an authenticated sender, with the code of the error."""
+        return {method.method: method.principal for method in self.ir.methods if method.principal}
+
+    @property
+    def has_streams(self) -> bool:
+        """Return whether its requests have streams, or need an authenticated sender."""
+        return bool(self.streams or self.principals)

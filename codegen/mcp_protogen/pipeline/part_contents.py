@@ -29,10 +29,14 @@ RULED: Final = "rules of caches"
 """A revision with rules for the cache of a client."""
 CONDITIONAL: Final = "conditional errors"
 """A revision with an error that only some requests get."""
+STREAMS: Final = "streams"
+"""An extension whose requests have streams, or need an authenticated sender."""
 VERSIONED: Final = "versions of an extension"
 """An extension in a revision that tells its versions apart."""
-BY_FACTS: Final = frozenset({REQUESTED, GATED, PARTED, RULED, CONDITIONAL, DOCUMENTED})
-"""The conditions that facts of a revision or of its extensions meet, but for versions of these."""
+BY_FACTS: Final = frozenset({REQUESTED, GATED, PARTED, RULED, CONDITIONAL})
+"""The conditions that facts of a revision meet."""
+OF_EXTENSIONS: Final = frozenset({DOCUMENTED, STREAMS})
+"""The conditions that facts of an extension in a revision meet."""
 EXTENSION: Final = "extension "
 """The extension whose name follows."""
 _APPS: Final = f"{EXTENSION}apps"
@@ -178,6 +182,12 @@ CONTENTS: Final = (
     Contents(frozenset({VERSIONED}), {"core": ("extension_versions",)}),
     Contents(frozenset({VERSIONED, ROLES}), {"messages": ("envelope", "versioned_table")}),
     Contents(frozenset({VERSIONED, "client"}), {"client": ("versions",)}),
+    Contents(frozenset({STREAMS, "server"}), {"server": ("extension_session",)}),
+    Contents(
+        frozenset({STREAMS, "client"}),
+        {"client": ("request_stream",)},
+        (("client.request_stream", ("RequestStream", "StreamNotification")),),
+    ),
     Contents(
         frozenset({SEVERAL}),
         {
@@ -363,7 +373,7 @@ CONTENTS: Final = (
         {"features.skills": ("entries", "frontmatter")},
         (("features.skills.entries", ("SkillFile", "UnverifiedSkill", "read_skill")),),
     ),
-    Contents(frozenset({EXTENDED, DOCUMENTED}), {"core": ("documents",)}),
+    Contents(frozenset({DOCUMENTED}), {"core": ("documents",)}),
     Contents(
         frozenset({"http-server", _CARDS}),
         {"features.server_card": ("card", "serving")},

@@ -83,8 +83,10 @@ def connect_sides(checkout: Checkout, rehearsal: Rehearsal) -> Json:
     changes = rehearsal.extensions().items()
     methods = json.dumps({name: [*change["facts"].get("methods", ())] for name, change in changes})
     transports = json.dumps(rehearsal.facts().get("transports", {}))
-    arguments = (NEXT, rehearsal.base, methods, transports)
+    arguments = (NEXT, rehearsal.base, transports)
     checkout.run("-m", "support.rehearsals.trial", *arguments, folder="tests")
+    if changes:
+        checkout.run("-m", "support.rehearsals.extension_trial", NEXT, methods, folder="tests")
     if "extension_versions" in rehearsal.facts():
         checkout.run("-m", "support.rehearsals.versions_trial", NEXT, folder="tests")
     stated = json.dumps(rehearsal.facts())

@@ -239,7 +239,8 @@ def _require_extension(
         for sender in method.senders
         for capability in _needed(role, extension, fact if role != sender else {}, version, fact)
     ]
-    method = replace(method, requires=(*requires, *method.requires))
+    principal = fact.get("principal", 0)
+    method = replace(method, requires=(*requires, *method.requires), principal=principal)
     return method if version is None else add_suffix(method, version.suffix)
 
 
@@ -390,6 +391,12 @@ def _wrong_others(
     methods = {method.method for method in revision.methods}
     core = {str(type_.name) for type_ in revision.types}
     codes = {str(error.code) for error in revision.errors}
+    for method, fact in revision_facts.methods.items():
+        code = str(fact.get("principal", ""))
+        if code and code not in codes | extension.facts.get("errors", {}).keys():
+            place = jsonpointer.join("methods", method, "principal")
+            hint = "add it to errors, or name another code"
+            yield "facts-disagree", f"there is no error {code}", place, hint
     for code in sorted(codes & extension.facts.get("errors", {}).keys()):
         message = f"{revision.id} already has the error code {code}"
         yield "facts-disagree", message, f"/errors/{code}", "an extension adds codes: remove it"

@@ -69,6 +69,8 @@ def _stubs(ir: RevisionIR) -> Iterator[_Named]:
         yield handler(method), f"handling {method.method}"
         if is_list_change(method) and "server" in method.senders:
             yield publisher(method), f"publishing {method.method}"
+        if "long_lived" in method.traits:
+            yield f"open_{method.stem}", f"opening the stream of {method.method}"
         if method.items:
             yield iterator(method), f"all pages of {method.method}"
 

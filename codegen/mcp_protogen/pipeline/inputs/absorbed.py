@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 SHARED_FACTS: Final = ("enums", "errors", "open_strings", "places", "unions")
 """Facts of an extension that mean the same as those of a revision."""
-_OF_EXTENSIONS = frozenset({"declared_by", "revisions", "setting", "version"})
+_OF_EXTENSIONS = frozenset({"declared_by", "principal", "revisions", "setting", "version"})
 """Members of the facts of a method that only extensions have."""
 
 

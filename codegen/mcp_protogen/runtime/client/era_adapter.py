@@ -27,6 +27,7 @@ from ..core.subscriptions import (
     SUBSCRIBE,
     UNSUBSCRIBE,
     Filter,
+    Selectors,
     is_change,
     keys_in,
     passes,
@@ -51,7 +52,7 @@ class ToHandshake(ClientConnection):
         super().__init__(*agreed)
         self.request = self._send_adapted
         self._declared = self.endpoint.connection.declared["server"]
-        self._selectors = self.view.handlers.TABLE.selectors
+        self._selectors = Selectors(self.view.handlers.TABLE.notifications)
         self._levels: Counter[str] = Counter()
         self._level_set: str | None = None
         self._setting, self._subscribing = Lock(), Lock()
@@ -106,7 +107,7 @@ class ToHandshake(ClientConnection):
         filter = self._selectors.narrow(full, self._declared)
         id = next(self._ids)
         # Some servers report changed lists without declaring it.
-        self._streams[id] = filter | {one for one in full if one[0] != RESOURCE_UPDATED}
+        self._streams[id] = filter | {entry for entry in full if entry[0] != RESOURCE_UPDATED}
         try:
             await self._update_subscriptions()
             await self._acknowledge(id, filter)

@@ -18,7 +18,14 @@ from ..core.errors import INTERNAL_ERROR, INVALID_PARAMS, McpError, ProtocolErro
 from ..core.models.base import WireModel, validator_of
 from ..core.options import CallOptions
 from ..core.spec import AnyRequest
-from ..core.subscriptions import ACKNOWLEDGED, RESOURCE_UPDATED, SUBSCRIBE, Filter, is_list_change
+from ..core.subscriptions import (
+    ACKNOWLEDGED,
+    RESOURCE_UPDATED,
+    SUBSCRIBE,
+    Filter,
+    Selectors,
+    is_list_change,
+)
 from ..messages.codec import Notification
 from ..messages.envelope import SUBSCRIPTION_ID
 from ..rpc.endpoint import Endpoint
@@ -38,7 +45,7 @@ class ListenStream:
         self._filter = Filter()
         self._task: Task[None] | None = None
         self._acknowledged: Future[Filter] | None = None
-        self._selectors = endpoint.connection.table.wire.selectors
+        self._selectors = Selectors(endpoint.connection.table.wire.notifications)
         self._changing = Lock()
         self._id: Any = None
         self._pause = _PAUSE

@@ -74,6 +74,10 @@ def passes(level: str, threshold: str) -> bool:
 class Selectors(dict[str, NotificationSpec[Any]]):
     """Notifications of listen streams, by the member of a filter that selects them."""
 
+    def __init__(self, notifications: Mapping[str, NotificationSpec[Any]]) -> None:
+        placed = ((spec.stream, spec) for spec in notifications.values())
+        super().__init__({place.member: spec for place, spec in placed if place and place.member})
+
     def read(self, wanted: Mapping[str, Any]) -> Filter:
         keys = ((spec.known_as, _keys(wanted.get(member))) for member, spec in self.items())
         return frozenset((method, key) for method, found in keys for key in found)
@@ -88,7 +92,9 @@ class Selectors(dict[str, NotificationSpec[Any]]):
     def narrow(self, filter: Filter, declared: Mapping[str, Any]) -> Filter:
         """Return the part of which a server with these capabilities reports changes, and others."""
         offered = {spec.known_as for spec in self.values() if offers(spec, declared)}
-        return frozenset(one for one in filter if one[0] in offered or not is_change(one[0]))
+        return frozenset(
+            entry for entry in filter if entry[0] in offered or not is_change(entry[0])
+        )
 
 
 def keys_in(filter: Filter, method: str) -> frozenset[str]:

@@ -16,7 +16,6 @@ from .jsonrpc import Response
 
 if TYPE_CHECKING:
     from ..core.extensions import ClaimedResult, Extension
-    from ..core.subscriptions import Selectors
 
 CodeAndData: TypeAlias = tuple[int, Any]
 
@@ -92,13 +91,6 @@ class MethodTable(MessageCodec):
     def first_names(self) -> Mapping[str, Any]:
         specs = (self.notifications, self.input_requests, self.requests)
         return {spec.known_as: spec for named in specs for spec in named.values()}
-
-    @cached_property
-    def selectors(self) -> "Selectors":
-        from ..core.subscriptions import Selectors
-
-        placed = ((spec.stream, spec) for spec in self.notifications.values())
-        return Selectors({place.member: spec for place, spec in placed if place and place.member})
 
     def spec_of(self, known_as: str) -> Any:
         """Return the spec with this first name, if there is one."""

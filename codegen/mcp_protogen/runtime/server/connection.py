@@ -384,13 +384,14 @@ class ServerConnection:
 
     async def send_all_changes(self) -> None:
         """Notify the client that all lists and resources it follows may have changed."""
-        from ..core.subscriptions import is_change, is_list_change, offers
+        from ..core.subscriptions import RESOURCE_UPDATED, is_change, is_list_change, offers
 
         connection = self.endpoint.connection
-        declared = connection.declared["server"]
+        declared, known = connection.declared["server"], connection.table.first_names
         with suppress(Disconnected):
-            for method, spec in connection.table.first_names.items():
-                if is_change(method) and offers(spec, declared):
+            # Lists first.
+            for method in sorted(filter(is_change, known), key=RESOURCE_UPDATED.__eq__):
+                if offers(known[method], declared):
                     for uri in (None,) if is_list_change(method) else sorted(self.subscriptions):
                         await self.publish(method, uri)
 

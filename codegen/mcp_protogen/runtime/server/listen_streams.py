@@ -15,6 +15,7 @@ from ..core.subscriptions import (
     UNSUBSCRIBE,
     Filter,
     Listeners,
+    Selectors,
     is_change,
     keys_in,
 )
@@ -75,7 +76,7 @@ class ListenStreams:
         listeners = self._connection.listeners
         declared = endpoint.connection.declared["server"]
         layer: Layer | None = self._connection.bound_server.layer
-        selectors = endpoint.connection.table.wire.selectors
+        selectors = Selectors(endpoint.connection.table.wire.notifications)
         wanted = selectors.read(request.params.notifications.to_wire())
         filter = selectors.narrow(wanted, declared)
         at = next((at for at, spec in selectors.items() if spec.known_as == RESOURCE_UPDATED), "")
@@ -88,7 +89,7 @@ class ListenStreams:
             if layer is not None and ids:
                 follows = await layer.find_following(self._connection, request, ids)
             unknown = ids - follows.keys()
-            filter = await self._watch(frozenset(one for one in filter if one[1] not in unknown))
+            filter = await self._watch(frozenset(kept for kept in filter if kept[1] not in unknown))
             listeners.narrow(id, filter)
             await self._acknowledge(id, selectors.write(filter))
             following += [endpoint.tasks.start(follow()) for follow in follows.values()]

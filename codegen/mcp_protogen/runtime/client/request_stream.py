@@ -1,0 +1,174 @@
+"""The streams of a client's long requests, such as those for events."""
+
+from asyncio import Queue, Task, TimerHandle, get_running_loop
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, Generic, NamedTuple, Self, TypeVar
+
+from ..core.connection_errors import Disconnected
+from ..core.errors import InvalidAnswer, LocalError, RequestId
+from ..core.middleware import meta_of
+from ..core.options import CallOptions
+from ..core.spec import AnyRequest
+from ..messages.envelope import SUBSCRIPTION_ID
+from ..rules.handlers import made_once
+from .base import ClientBase, ClientRuntime
+
+N = TypeVar("N")
+
+
+class StreamNotification(NamedTuple, Generic[N]):
+    """A notification on the stream of a request."""
+
+    method: str
+    params: N
+
+
+class StreamingRuntime(ClientRuntime):
+    """The runtime of a client whose requests have streams."""
+
+    def __init__(self, owner: ClientBase) -> None:
+        super().__init__(owner)
+        self.streams: dict[RequestId, RequestStream[Any]] = {}
+
+    def note_notification(self, method: str, params: Any) -> None:
+        super().note_notification(method, params)
+        id = meta_of(params).get(SUBSCRIPTION_ID)
+        stream = self.streams.get(id) if isinstance(id, (int, str)) else None
+        if stream is not None:
+            stream.take(method, params)
+
+    def open(
+        self, stream: "RequestStream[Any]", spec: AnyRequest, params: Any, options: CallOptions
+    ) -> Awaitable[Any]:
+        """Send the request of a stream, through the middleware, and return its result."""
+        send = partial(self.endpoint.request, on_begin=lambda id: self.streams.update({id: stream}))
+        middleware = self.middleware()
+        if not middleware:
+            return send(spec, params, options)
+        return self._through(middleware, send, spec, params, options)
+
+    def close(self, stream: "RequestStream[Any]") -> None:
+        self.streams = {id: kept for id, kept in self.streams.items() if kept is not stream}
+
+
+class StreamClient(ClientBase):
+    """The base of a client whose requests have streams."""
+
+    @made_once
+    def __mcp_runtime__(self) -> StreamingRuntime:
+        return StreamingRuntime(self)
+
+
+class RequestStream(Generic[N]):
+    """The stream of a long request.
+
+    `async with` opens it, and leaving cancels the request. Iterating over it yields its
+    notifications, until the last one or the result; errors are raised there.
+    """
+
+    def __init__(
+        self, client: StreamClient, spec: AnyRequest, params: Any, options: CallOptions
+    ) -> None:
+        self._runtime = client.__mcp_runtime__
+        self._open: Callable[[], Awaitable[Any]] = partial(
+            self._runtime.open, self, spec, params, options
+        )
+        self._method = spec.method
+        places = {
+            method: notification.stream
+            for method, notification in client.TABLE.notifications.items()
+            if notification.stream is not None and notification.stream.request == spec.known_as
+        }
+        self._orders = {method: place.order for method, place in places.items()}
+        self._every = max((place.every for place in places.values()), default=0.0)
+        self._queue = Queue[StreamNotification[N] | Exception | None]()
+        self._task: Task[None] | None = None
+        self._timer: TimerHandle | None = None
+        self._first: StreamNotification[N] | None = None
+        self._ended = False
+        self.result: Any = None
+        """The result of the request, once it has come."""
+
+    async def __aenter__(self) -> Self:
+        """Send the request, and wait for the notification with which its stream begins.
+
+        Raise the errors of the request, and `InvalidAnswer` if the stream begins otherwise.
+        """
+        self._task = self._runtime.endpoint.tasks.start(self._run())
+        self._watch()
+        first = [method for method, order in self._orders.items() if order == "first"]
+        if first:
+            try:
+                self._first = await anext(self, None)
+                if self._first is None or self._first.method != first[0]:
+                    came = "its end" if self._first is None else self._first.method
+                    raise InvalidAnswer(f"the stream of {self._method} begins with {came}")
+            except BaseException:
+                self._close()
+                raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._close()
+
+    def _close(self) -> None:
+        self._end()
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _run(self) -> None:
+        try:
+            self.result = await self._open()
+            self._end()
+        except Exception as error:
+            self._end(error)
+        finally:
+            self._runtime.close(self)
+
+    def _end(self, error: Exception | None = None) -> None:
+        if not self._ended:
+            self._ended = True
+            self._queue.put_nowait(error)
+            if self._timer is not None:
+                self._timer.cancel()
+
+    def _watch(self) -> None:
+        """A stream with heartbeats is dead if it says nothing for twice their time."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._every and not self._ended:
+            self._timer = get_running_loop().call_later(2 * self._every, self._give_up)
+
+    def _give_up(self) -> None:
+        silence = f"the stream of {self._method} has said nothing for {2 * self._every:g} s"
+        self._end(Disconnected(silence))
+        self._close()
+
+    def take(self, method: str, params: N) -> None:
+        if self._ended or method not in self._orders:
+            return
+        if self._queue.qsize() >= (most := self._runtime.endpoint.options.max_waiting):
+            self._end(LocalError(f"more than {most} notifications of {self._method} wait"))
+            self._close()
+            return
+        self._watch()
+        self._queue.put_nowait(StreamNotification(method, params))
+        if self._orders[method] == "last":
+            self._end()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> StreamNotification[N]:
+        if self._first is not None:
+            first, self._first = self._first, None
+            return first
+        one = await self._queue.get()
+        if isinstance(one, StreamNotification):
+            return one
+        # A further call ends, too.
+        self._queue.put_nowait(None)
+        if one is None:
+            raise StopAsyncIteration
+        raise one
