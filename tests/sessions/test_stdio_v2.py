@@ -44,7 +44,7 @@ def open_program(opener: Callable[..., Opener], *words: str, lines: Lines | None
 
 @asynccontextmanager
 async def talk_over(open: Opener, revision: str) -> AsyncGenerator[Any, None]:
-    module, (spoken,) = load(revision), [one for one in REVISIONS if one.id == revision]
+    module, (spoken,) = load(revision), [found for found in REVISIONS if found.id == revision]
 
     class Client(module.Client):  # type: ignore[misc, name-defined]
         async def on_elicit(self, params: Any) -> Any:

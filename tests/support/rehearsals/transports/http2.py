@@ -33,8 +33,8 @@ _STREAMS: Final = 2 * USUAL_HTTP.max_requests
 # Until the server has said how many it takes (RFC 9113, section 6.5.2).
 _STREAMS_AT_FIRST: Final = 100
 
-# Of each stream, in bytes. That of the connection is as large as can be, so that a stream whose
-# data nobody reads stops no other.
+# Of each stream, in bytes. That of the connection is as large as can be, so that unread data of
+# a stream stops no other.
 _WINDOW: Final = 64 * 1024 - 1
 _LARGEST_WINDOW: Final = 2**31 - 1
 
@@ -180,7 +180,7 @@ class Http2End:
         return data
 
     def take_body(self, stream: Stream) -> bytes:
-        """Return what waits to be read, and give the peer room for as much."""
+        """Return the unread part, and give the peer room for as much."""
         data = bytes(stream.body)
         stream.body.clear()
         if stream.size and not self.over:

@@ -258,7 +258,7 @@ def _make_app(servers: Server | Iterable[Server], limit: int, options: ServeOpti
     http = HttpOptions(
         health_path=None,
         ready_path=None,
-        # There is no second connection for the rest of a stream.
+        # A second connection for the rest of a stream cannot exist.
         resumable=False,
         max_body=limit,
         max_bodies=max(limit, USUAL_HTTP.max_bodies),
