@@ -14,6 +14,7 @@ from mcp_protogen.runtime.transports.base import Opener, StandardError
 from mcp_protogen.runtime.transports.subprocess import SAFE_VARIABLES
 from mcp_protogen.servers.connect.direct_client import new_http_client
 from mcp_protogen.servers.connect.protocol import protocol
+from mcp_protogen.servers.connect.server_cards import CARD, card_client, published_documents
 
 _SCRIPT: Final = re.compile(r"\.([cm]?js|py|ts)$")
 _URL: Final = re.compile(r"https?://", re.IGNORECASE)
@@ -101,6 +102,10 @@ class NamedServer:
         if self.config is not None:
             opener = package.connect_config.opener(
                 self.config, self.name, auth=self.auth, stderr=self.stderr, http=new_http_client
+            )
+        elif self.is_url and published_documents()[CARD].is_at(self.name):
+            opener = card_client().open_card(
+                self.name, http=new_http_client, headers=self.headers, auth=self.auth
             )
         elif self.is_url:
             opener = package.open_http(
