@@ -51,7 +51,11 @@ class Host(ServerCardClient, mcp.Client): ...
 
 def weather(**about: Any) -> Weather:
     app = Weather("com.example/weather", version="1.2", description="Tells the weather.", **about)
-    app.tool(lambda: "rain", name="look")
+
+    @app.tool
+    def look() -> str:
+        return "rain"
+
     return app
 
 
