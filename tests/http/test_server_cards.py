@@ -1,19 +1,22 @@
 """Cards of servers: published beside the endpoint, and read by clients that others attack."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
-from itertools import repeat
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import httpx2
 import pytest
+from mcp_protogen.servers.call.listing import Listing
+from mcp_protogen.servers.connect.named_server import NamedServer
+from mcp_protogen.servers.connect.server_cards import card_of
 from mcp_revisions import (
     REVISIONS,
     Authentication,
     CardError,
     FetchPolicy,
     HttpOptions,
+    Principal,
     ProtectedResource,
     connect,
     static_tokens,
@@ -48,7 +51,11 @@ class Host(ServerCardClient, mcp.Client): ...
 
 def weather(**about: Any) -> Weather:
     app = Weather("com.example/weather", version="1.2", description="Tells the weather.", **about)
-    app.tool(lambda: "rain", name="look")
+
+    @app.tool
+    def look() -> str:
+        return "rain"
+
     return app
 
 
@@ -100,7 +107,8 @@ async def test_card_is_served_with_its_fields_by_any_method_of_reading() -> None
 async def test_card_and_catalogue_name_the_endpoint_as_clients_know_it() -> None:
     issuer = "https://issuer.example"
     resource = ProtectedResource(url="https://a.example/x/mcp", authorization_servers=[issuer])
-    checked = Authentication(verify=static_tokens({"t" * 16: "one"}), resource=resource)
+    verify = static_tokens({"t" * 16: Principal("one")})
+    checked = Authentication(verify=verify, resource=resource)
     given = weather()
     given.public_url = "https://b.example/mcp"
     secured = weather().http(http=HttpOptions(authentication=checked))
@@ -149,7 +157,7 @@ async def test_client_connects_by_card_catalogue_or_endpoint() -> None:
         base = f"http://127.0.0.1:{port}"
         (entry,) = await Host.read_catalog(f"{base}/mcp")
         assert entry.url == base + CARD
-        for url in (entry.url, f"{base}/mcp"):
+        for url in (base + CARD, f"{base}/mcp"):
             card = await Host.read_card(url)
             async with connect(Host.open_card(url), Host()) as client:
                 assert (await client.call_tool("look")).text == "rain"
@@ -179,8 +187,8 @@ def _attacks(content: Mapping[str, object]) -> Starlette:
         async def answer(_: Request) -> Response:
             if isinstance(value, str):
                 return RedirectResponse(value)
-            if isinstance(value, Iterator):
-                return StreamingResponse(value, media_type=TYPE)
+            if isinstance(value, tuple):
+                return StreamingResponse(cast(tuple[bytes, ...], value), media_type=TYPE)
             body = value if isinstance(value, bytes) else json.dumps(value).encode()
             return Response(body, media_type=TYPE)
 
@@ -219,7 +227,7 @@ ATTACKS: Final[Mapping[str, tuple[object, str]]] = {
         r"asks for inputs: tenant \(Who asks\.\); token$",
     ),
     # Its length is not known before.
-    "endless": (repeat(b" " * 65536, 64), "more than 1048576 bytes"),
+    "endless": ((b" " * 65536,) * 64, "more than 1048576 bytes"),
 }
 
 
@@ -251,3 +259,16 @@ async def test_client_fills_in_what_a_card_leaves_open() -> None:
             async with connect(opener, Host()) as client:
                 assert (await client.call_tool("look")).text == "rain"
     assert {*seen} - {""} == {"Bearer s3cret"}
+
+
+async def test_command_shows_the_card_of_a_url_and_takes_the_url_of_a_card() -> None:
+    async with run_app(weather().http()) as port:
+        url = f"http://127.0.0.1:{port}/mcp"
+        card = await card_of(url, 5)
+        assert card is not None and await card_of(f"{url}/other", 5) is None
+        shown = Listing("2026-07-28", {"name": "x"}, {}, card=card)
+        assert f"  card: com.example/weather 1.2  {url}\n      Tells the" in shown.page(80)
+        assert shown.as_json()["card"] == card
+        opener = NamedServer(name=f"{url}/server-card").opener()
+        async with connect(opener, mcp.Client()) as client:
+            assert (await client.call_tool("look")).text == "rain"

@@ -26,9 +26,12 @@ from mcp_protogen.servers.inspect.server import Server, server_of
 from mcp_protogen.servers.inspect.steps import PlanClient, Probe, awaiting
 from mcp_protogen.servers.inspect.stream_transport import StreamProbing
 from mcp_protogen.servers.inspect.transcript import KILLED, TIMEOUT, Transcript
+from mcp_revisions import v2026_07_28 as mcp
+from mcp_revisions.v2026_07_28.ext.server_card import ServerCardServer
+from mcp_revisions.v2026_07_28.ext.server_card import models as c
 from support import folders
 from support.examples.ported import load_server, source
-from support.http.serving import serving
+from support.http.serving import run_app, serving
 from support.inspection import faulty_server
 from support.inspection.transcripts import HTTP, SSE
 from support.peers.places import PROGRAMS, python_with
@@ -249,6 +252,24 @@ async def test_requests_are_authorized_and_the_record_does_not_say_how() -> None
     assert {finding.rule.code for finding in judge(transcripts)} >= {"resource-metadata"}
     assert len(seen) > 3 and all(b"authorization: Bearer s3cret" in request for request in seen)
     assert "s3cret" not in "".join(recording.format_lines(transcripts, {})) + repr(server)
+
+
+class OtherwiseCarded(ServerCardServer, mcp.App):
+    """Has a card of another version, at another place."""
+
+    def server_card(self, remote: c.Remote) -> c.ServerCard:
+        elsewhere = remote.model_copy(update={"url": "https://elsewhere.example/mcp"})
+        return super().server_card(elsewhere).model_copy(update={"version": "2"})
+
+
+async def test_server_is_held_to_its_card() -> None:
+    app = OtherwiseCarded("com.example/x", description="Answers.")
+    async with run_app(app.http()) as port:
+        transcripts = await quickly(Server(url=f"http://127.0.0.1:{port}/mcp"), "2025-11-25")
+    assert {finding.rule.code for finding in judge(transcripts)} == {
+        "card-differs",
+        "card-endpoint",
+    }
 
 
 async def test_metadata_are_looked_for_where_the_challenge_says() -> None:

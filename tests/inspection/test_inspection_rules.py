@@ -39,7 +39,7 @@ from support.revisions import ERAS, OLD, REVISIONS, STATELESS
 from support.tables import case
 
 REQUIREMENTS = [ROOT / "docs" / name for name in ("requirements.md", "requirements-tasks.md")]
-EXTENSIONS = "https://github.com/modelcontextprotocol/ext-"
+EXTENSIONS = "https://github.com/modelcontextprotocol/"
 
 
 def test_each_rule_is_found_where_it_is_broken_and_nowhere_else() -> None:

@@ -1,10 +1,12 @@
 """The probes of HTTP: header fields, statuses, sessions."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
 from mcp_protogen.runtime.http import headers as fields
 from mcp_protogen.runtime.messages.method_table import HANDSHAKE_ERA
+from mcp_protogen.servers.connect.server_cards import CARD, CATALOG, published_documents
 from mcp_protogen.servers.inspect.feature_probes import EXTENSIONS, SUBSCRIPTIONS
 from mcp_protogen.servers.inspect.probes import MISTAKES, NONE, OPENING, READING, SETTING
 from mcp_protogen.servers.inspect.revision_facts import (
@@ -83,6 +85,19 @@ def _metadata(client: PlanClient) -> ProbeStep | None:
     return ProbeStep(method="GET", headers={"accept": fields.JSON}, url=url)
 
 
+def _document(client: PlanClient, name: str) -> ProbeStep:
+    accepted: dict[str, str | None] = {"accept": published_documents()[name].media_type}
+    return ProbeStep(method="GET", headers=accepted, url=name)
+
+
+def _card_again(client: PlanClient) -> ProbeStep | None:
+    """Return a request for a card that the client has already; None without an `ETag`."""
+    card = client.transcript.first("server card")
+    tag = card.answered.get("etag") if card is not None and card.status == 200 else None
+    known = _document(client, CARD)
+    return replace(known, headers={**known.headers, "if-none-match": tag}) if tag else None
+
+
 def _of_handshake(client: PlanClient) -> ProbeStep:
     headers = {fields.PROTOCOL_VERSION: newest(HANDSHAKE_ERA)}
     return client.ask(client.harmless, headers=headers)
@@ -112,6 +127,9 @@ OF_HTTP: Final = (
     request_step("Accept of JSON only", headers={"accept": fields.JSON}, framings=(HTTP,)),
     request_step("Accept of events only", headers={"accept": fields.EVENTS}, framings=(HTTP,)),
     request_step("Accept with weights", headers={"accept": WEIGHTED}, framings=(HTTP,)),
+    Probe(name="server card", make=partial(_document, name=CARD), framings=(HTTP,)),
+    Probe(name="server card again", make=_card_again, framings=(HTTP,)),
+    Probe(name="server catalog", make=partial(_document, name=CATALOG), framings=(HTTP,)),
     Probe(name="DELETE without session", make=lambda client: _DELETE, **_STATELESS),
     request_step("no Mcp-Protocol-Version", headers={fields.PROTOCOL_VERSION: None}, **_STATELESS),
     Probe(name="other Mcp-Protocol-Version", make=_of_handshake, **_STATELESS),

@@ -16,6 +16,7 @@ from mcp_protogen.servers.inspect.intake import LONGEST, StepIntake
 _RECORDED: Final = (
     *("content-type", "content-length", fields.SESSION_ID, fields.PROTOCOL_VERSION),
     *("www-authenticate", "allow", "location", "x-accel-buffering"),
+    *("access-control-allow-origin", "cache-control", "etag"),
 )
 """The header fields of answers that are recorded."""
 _EXCERPT: Final = 2000
@@ -141,7 +142,7 @@ class _TappedResponse:
 
     def _end(self) -> None:
         if self._body.strip():
-            most = LONGEST if self._media == fields.JSON else _EXCERPT
+            most = LONGEST if self._media.endswith("json") else _EXCERPT
             self._intake.note("server", bytes(self._body[:most]))
         self._body.clear()
 

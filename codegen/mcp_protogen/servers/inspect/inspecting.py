@@ -66,7 +66,7 @@ async def _record_transcripts(
     clock = Clock()
     transcripts: list[Transcript] = []
     for revision, transport in _choose_connections(server, revisions or all_revisions()):
-        transcript = Transcript(revision=revision, transport=transport)
+        transcript = Transcript(revision=revision, transport=transport, url=server.url)
         errors = deque[str](maxlen=_LAST_LINES)
         # Wait long only once for a process that does not end.
         stubborn = any(earlier.exchanges[-1].outcome == KILLED for earlier in transcripts)

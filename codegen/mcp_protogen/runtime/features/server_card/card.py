@@ -18,6 +18,10 @@ class CardError(ValueError):
     """A server card that cannot be made, read or used."""
 
 
+class CardMissing(CardError):
+    """A URL without a server card."""
+
+
 def check_card(card: Any, document: PublishedDocument, owner: str) -> None:
     """Raise `CardError` unless a JSON value is a valid card that tells no secret."""
     if found := [*document.problems(card), *secrets_in(card)]:

@@ -22,7 +22,7 @@ from ...http.client.connect import HttpSource, open_http
 from ...http.httpx2 import httpx2
 from ...rules.handlers import extended_by
 from ...transports.base import Opener, Transport
-from .card import CardError, check_card
+from .card import CardError, CardMissing, check_card
 
 CardT = TypeVar("CardT", bound=WireModel)
 
@@ -122,7 +122,7 @@ class _Reader:
             if (found := await self._get(place, self._card)) is not None:
                 return place, self._read(found, _safe(place))
         tried = " and ".join(map(_safe, places))
-        raise CardError(f"no server card was found at {tried}")
+        raise CardMissing(f"no server card was found at {tried}")
 
     async def entries(self, url: str) -> AsyncIterator[CatalogEntry[Any]]:
         """Yield the entries for servers in a catalogue."""
