@@ -211,7 +211,7 @@ class _Fields:
 
     def __init__(self, fields: Sequence[tuple[bytes, bytes]]) -> None:
         self.raw = fields
-        self._names = {name for name, _ in fields}
+        self._names = dict(fields)
 
     def __contains__(self, name: str) -> bool:
         return name.encode() in self._names
@@ -305,11 +305,11 @@ class _Connection(Protocol):
             self.transport.resume_reading()
         self._unread = 0
 
-    async def _wait(self) -> None:
+    def _wait(self) -> Future[None]:
         if self._failure:
             raise httpx2().RemoteProtocolError(self._failure)
         self._waiting = get_running_loop().create_future()
-        await self._waiting
+        return self._waiting
 
     def _wake(self) -> None:
         if self._waiting is not None and not self._waiting.done():

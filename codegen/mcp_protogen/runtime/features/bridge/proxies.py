@@ -296,9 +296,9 @@ class ProxyServerRuntime(ServerRuntime):
 
     async def _forward(self, spec: AnyRequest, session: SessionBase, params: Any) -> Any:
         context, once, key = session.__mcp_runtime__, None, object()
-        if self.client.passes_rounds or "may_require_input" not in spec.traits:
+        if self.client.passes_rounds:
             params = self._with_own_state(context, params)
-        else:
+        elif "may_require_input" in spec.traits:
             once = context.questions.once
             waited = "forwarded" in once.done
             key = await once.do("forwarded", partial(token_hex, 8))
@@ -507,7 +507,7 @@ class ProxyServerRuntime(ServerRuntime):
 
     @property
     def is_gone(self) -> bool:
-        return self.client.endpoint.broken is not None
+        return self.client.connection.endpoint.broken is not None
 
     async def until_gone(self) -> None:
         await self.client.endpoint.until_aborted()

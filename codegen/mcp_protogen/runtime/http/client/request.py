@@ -198,7 +198,8 @@ class PostedRequest:
         request, protocol, answered = self.message, self._state.protocol, False
         facts = protocol.facts_of(request)
         values, repairs = read_values(data)
-        log_repairs(repairs, self._state.log)
+        if repairs:
+            log_repairs(repairs, self._state.log)
         for value in values:
             is_changed = bool(repairs)
             if is_object(value) and "error" in value and value.get("id") is None:

@@ -17,7 +17,6 @@ from ....server.base import SessionBase
 from ....server.context import RequestContext
 from ....server.layers import Layer
 from ..client.calls import TaskCaller
-from ..client.handle import TaskWire
 from ..remote_tasks import TaskCancelled
 
 
@@ -46,13 +45,10 @@ class PlainClients(Layer):
         self.server: Final = server
         assert isinstance(client.caller, TaskCaller)
         self.caller: Final[TaskCaller] = client.caller
+        self.wire: Final = client.caller.wire
         self.table: Final = server.owner.TABLE
         """The table of the server in front."""
         self.id_member: Final = self.table.rules.task_id
-
-    @property
-    def wire(self) -> TaskWire:
-        return self.caller.wire
 
     def task_capabilities(self, server: Mapping[str, Any]) -> JSONObject:
         return {}
