@@ -35,8 +35,8 @@ _TESTS = {
     "http": ("fire_bodies", "http_options"),
     "inspection": ("inspection_rules", "inspected_servers"),
     "sessions": (
-        *("bridge_limits", "cancelled_handlers", "client_of", "clients_over_stateless"),
-        *("forwarding", "http_client_order", "shutdown"),
+        *("bridge_limits", "cancelled_handlers", "client_of", "clients_over_eras"),
+        *("forwarding", "http_client_sessions", "shutdown"),
     ),
     "toolkit": (
         *("mistakes", "tool_arguments", "toolkit_classes", "toolkit_lists", "toolkit_prompts"),
