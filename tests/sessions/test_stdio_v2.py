@@ -199,6 +199,33 @@ def test_a_client_that_breaks_the_rules_is_told_so_by_both_ways() -> None:
     assert hand.process.returncode == 1
 
 
+FAILING = """
+from contextlib import asynccontextmanager
+from mcp_revisions import run_stdio
+from mcp_revisions.v2026_07_28 import Server
+from support.rehearsals.transports.stdio_v2 import serve_stdio_v2
+
+class Failing(Server):
+    @asynccontextmanager
+    async def lifespan(self):
+        raise ValueError("no database")
+        yield
+
+run_stdio(Failing(), serve=serve_stdio_v2)
+"""
+
+
+async def test_a_lifespan_that_fails_ends_the_program() -> None:
+    lines: Lines = []
+    open = stdio_v2_client([sys.executable, "-c", FAILING], env=ENV, stderr=lines.append)
+    with pytest.raises(Disconnected, match="ended with code 1"):
+        async with connect(open):
+            raise AssertionError("it has connected")
+    assert lines[-1].endswith(
+        "LifespanError: the lifespan of Failing failed: ValueError: no database"
+    )
+
+
 async def test_clients_of_the_same_user_share_a_server_at_a_socket(tmp_path: Path) -> None:
     path = tmp_path / "socket"
     command = [*PROGRAM, f"unix:{path}", "0.1"]
