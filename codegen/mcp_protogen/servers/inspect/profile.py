@@ -141,7 +141,7 @@ def _text(value: object) -> str:
 
 
 def server_info(transcript: Transcript) -> dict[str, Any]:
-    """Return what a server says of itself; empty if it says nothing."""
+    """Return the info of a server; empty without any."""
     opening = transcript.opening
     return members(opening, "serverInfo") or members(opening, "_meta", SERVER_INFO)
 

@@ -52,7 +52,7 @@ class ReadsCard(ClientBase, Generic[CardT]):
     @classmethod
     async def read_card(cls, url: str, *, policy: Any = None) -> CardT:
         """Return the card at a URL, or that of the endpoint there; raise `CardError`."""
-        _, card = await _Reader(cls, policy).find(url)
+        card: CardT = (await _Reader(cls, policy).find(url))[1]
         return card
 
     @classmethod
