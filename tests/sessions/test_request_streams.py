@@ -11,6 +11,7 @@ from mcp_protogen.runtime.core.options import CallOptions
 from mcp_protogen.runtime.core.spec import NotificationSpec, RequestSpec, StreamPlace
 from mcp_protogen.runtime.messages.envelope import SUBSCRIPTION_ID, members
 from mcp_protogen.runtime.messages.extended_table import extended_table
+from mcp_protogen.runtime.rules.handlers import RequestHandlers
 from mcp_protogen.runtime.server.base import ServerBase
 from mcp_protogen.runtime.server.extension_session import ExtensionSession
 from mcp_revisions import (
@@ -76,7 +77,7 @@ class NewsServer(ServerBase[Any]):
     EXTENSION = EXTENSION
     EXTENDED_TABLE = extended_table
     EXTENDED_SESSION = NewsSession
-    REQUESTS: ClassVar = {
+    REQUESTS: ClassVar[RequestHandlers] = {
         FOLLOW: (REQUESTS[FOLLOW], "follow"),
         "news/count": (REQUESTS["news/count"], "count"),
     }

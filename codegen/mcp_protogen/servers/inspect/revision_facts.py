@@ -1,15 +1,18 @@
 """The revisions to inspect, and the facts about each that steps and checks need."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.derive.value_paths import untyped_path
-from mcp_protogen.pipeline.inputs import facts
+from mcp_protogen.pipeline.inputs import extensions, facts
+from mcp_protogen.pipeline.inputs.extensions import ExtensionSource
+from mcp_protogen.pipeline.inputs.pinned_extensions import extension_names
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.inputs.translations import names_since, steps_between
 from mcp_protogen.pipeline.ir import TransportIR
@@ -17,10 +20,19 @@ from mcp_protogen.runtime.core.models.base import member_at
 from mcp_protogen.runtime.http.headers import PROTOCOL_VERSION, SESSION_ID
 from mcp_protogen.runtime.messages.method_table import ERAS, HANDSHAKE_ERA, STATELESS_ERA, Era
 
+Json = dict[str, Any]
+
 LINES: Final = "lines"
 HTTP: Final = "http"
 EVENTS: Final = "sse"
 """The framings that probes and checks tell apart, by their names in facts."""
+
+
+class Selector(NamedTuple):
+    """The member of a filter that selects a notification, and the capability for it, if any."""
+
+    member: str
+    path: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +43,7 @@ class InspectedRevision:
     fields of requests that it has, `batching` is whether it has batches, `paths` has its places by
     name, and `names` the methods that were renamed, by their first names. `codes` has what error
     codes of earlier revisions became, `reports` the members of reports with a token and a growing
-    number.
+    number, `selectors` those of the notifications of subscriptions.
     """
 
     era: Era
@@ -43,6 +55,7 @@ class InspectedRevision:
     names: Mapping[str, str]
     codes: Mapping[int, int]
     reports: Mapping[str, tuple[str, str]]
+    selectors: Mapping[str, Selector]
 
 
 @cache
@@ -75,6 +88,7 @@ def _of(revision: str, folder: Path) -> InspectedRevision:
             for method, fact in stated.methods.items()
             if fact.get("reports")
         },
+        selectors=dict(_selectors(revision, stated.methods, folder)),
     )
 
 
@@ -103,6 +117,26 @@ def transports_for(address: str, name: str | None) -> list[str]:
     return [*filter(None, (chosen.name, chosen.fallback))]
 
 
+def _selectors(
+    revision: str, methods: Mapping[str, Json], folder: Path
+) -> Iterator[tuple[str, Selector]]:
+    """Yield the notifications of a revision and its extensions that a filter selects."""
+    added = [extension for extension in _extensions(folder) if revision in extension.revisions]
+    extended = [extension.facts_of(revision).methods for extension in added]
+    for method, fact in chain.from_iterable(stated.items() for stated in (methods, *extended)):
+        place: Json = fact.get("stream") or {}
+        if "member" in place:
+            gates: Json = fact.get("requires") or {}
+            parts = (gate.split(".") for gate in gates)
+            paths = (tuple(path) for role, *path in parts if role == "server")
+            yield method, Selector(place["member"], next(paths, ()))
+
+
+@cache
+def _extensions(folder: Path) -> tuple[ExtensionSource, ...]:
+    return tuple(extensions.load(name, folder) for name in extension_names())
+
+
 def newest(era: Era) -> str:
     """Return the newest revision of an era."""
     return max(name for name, revision in all_revisions().items() if revision.era is era)
@@ -121,6 +155,11 @@ def path_in(revision: str, place: str) -> str:
 def method_in(revision: str, usual: str) -> str:
     """Return a method's name in a revision, given its first one."""
     return all_revisions()[rules_revision(revision)].names.get(usual, usual)
+
+
+def selectors_in(revision: str) -> Mapping[str, Selector]:
+    """Return the selectors of notifications of subscriptions in a revision, by method."""
+    return all_revisions()[rules_revision(revision)].selectors
 
 
 def codes_in(revision: str, codes: Iterable[int]) -> set[int]:
