@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from time import monotonic
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 
 from ..core.errors import McpError
 from ..core.json import JSONObject, is_array, json_text
@@ -16,6 +16,9 @@ from ..messages.envelope import members
 from .cache import Cache, features_of
 
 ResultT = TypeVar("ResultT")
+
+# The most lists whose terms are remembered.
+_MOST_LISTS: Final = 1000
 
 
 class CacheRules(NamedTuple):
@@ -54,7 +57,7 @@ class _Walk(NamedTuple):
     kept: _Terms
 
 
-_OUTDATED = _Terms(0, private=True)
+_OUTDATED: Final = _Terms(0, private=True)
 
 
 class RuledCache:
@@ -81,9 +84,8 @@ class RuledCache:
             try:
                 result = await send(spec, params, options, *known)
             except McpError as error:
-                methods = self._rules.outdated.get(error.code, ())
-                is_listed = isinstance(methods, str)
-                self._drop(member_at(error.data, (methods,)) if is_listed else [*methods])
+                of = self._rules.outdated.get(error.code, ())
+                self._drop(member_at(error.data, (of,)) if isinstance(of, str) else [*of])
                 raise
             self._drop(meta_of(result).get(self._rules.stale))
             if "cacheable" not in spec.traits:
@@ -136,10 +138,6 @@ class RuledCache:
         scope = "private" if kept.private else "public"
         part: ResultT = result.model_copy(update={"ttl_ms": int(left * 1000), "cache_scope": scope})
         return part
-
-
-_MOST_LISTS = 1000
-"""The most lists whose terms are remembered."""
 
 
 class KeepsByRules:
