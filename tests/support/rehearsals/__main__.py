@@ -84,6 +84,8 @@ def connect_sides(checkout: Checkout, rehearsal: Rehearsal) -> Json:
     checkout.run("-m", "support.rehearsals.trial", *arguments, folder="tests")
     if "extension_versions" in rehearsal.facts():
         checkout.run("-m", "support.rehearsals.versions_trial", NEXT, folder="tests")
+        compared = checkout.run("-m", "mcp_protogen", "diff", "notes", "notes-v2")
+        assert "AddNoteResult.noteId" in compared, compared
     return {}
 
 
