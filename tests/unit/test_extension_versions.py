@@ -1,6 +1,7 @@
 """Several versions of one extension: how they agree, and which ones no revision tells apart."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -41,6 +42,15 @@ def version(name: str, facts: Json) -> ExtensionSource:
     return replace(tasks, name=name, facts={**tasks.facts, **facts}, facts_place=place)
 
 
+def have_facts(monkeypatch: pytest.MonkeyPatch, **files: Json) -> None:
+    """Let extensions have these facts."""
+
+    def read(name: str, folder: Path | None) -> Json:
+        return files.get(name, {})
+
+    monkeypatch.setattr(pinned_extensions, "_read", read)
+
+
 def stating(of: str, absent: str = "1.0.0", **facts: Any) -> Json:
     return {"inherits": "tasks", "version": {"is": of, "absent": absent, **SOURCE}, **facts}
 
@@ -74,7 +84,7 @@ def test_versions_agree_as_the_revision_says(
 def test_a_further_version_has_a_suffix_and_the_first_one_stays_as_it_is() -> None:
     both = (version("tasks", {}), version("tasks-v2", stating("2.1.0")))
     found = versions_of(both, core(STATED))
-    assert [(one.version, one.base, one.suffix) for one in found.values()] == [
+    assert [(ir.version, ir.base, ir.suffix) for ir in found.values()] == [
         ("1.0.0", "1", ""),
         ("2.1.0", "2", "@2"),
     ]
@@ -124,12 +134,11 @@ def test_versions_that_a_revision_cannot_tell_apart_are_refused_with_their_place
             assert problem.place == about.facts_place
 
 
-@pytest.mark.parametrize("parent", ["two", "nobody"])
+@pytest.mark.parametrize("parent", ["two", "none"])
 def test_facts_that_inherit_from_nothing_else_are_refused(
     parent: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    files = {"two": {"inherits": parent}}
-    monkeypatch.setattr(pinned_extensions, "_read", lambda name, folder: files.get(name, {}))
+    have_facts(monkeypatch, two={"inherits": parent})
     with pytest.raises(ProblemError, match=f"inherits from '{parent}'") as refused:
         extension_facts("two")
     (problem,) = refused.value.problems
@@ -137,11 +146,8 @@ def test_facts_that_inherit_from_nothing_else_are_refused(
 
 
 def test_inherited_facts_are_changed_by_member(monkeypatch: pytest.MonkeyPatch) -> None:
-    files: dict[str, Json] = {
-        "one": {"identifier": "one", "settings": {"client": {}}},
-        "two": {"inherits": "one", "settings": {"server": {}}},
-    }
-    monkeypatch.setattr(pinned_extensions, "_read", lambda name, folder: files.get(name, {}))
+    one: Json = {"identifier": "one", "settings": {"client": {}}}
+    have_facts(monkeypatch, one=one, two={"inherits": "one", "settings": {"server": {}}})
     assert extension_facts("two") == {
         "identifier": "one",
         "inherits": "one",

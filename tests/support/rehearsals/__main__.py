@@ -89,6 +89,8 @@ def connect_sides(checkout: Checkout, rehearsal: Rehearsal) -> Json:
         checkout.run("-m", "support.rehearsals.extension_trial", NEXT, methods, folder="tests")
     if "extension_versions" in rehearsal.facts():
         checkout.run("-m", "support.rehearsals.versions_trial", NEXT, folder="tests")
+        compared = checkout.run("-m", "mcp_protogen", "diff", "notes", "notes-v2")
+        assert "AddNoteResult.noteId" in compared, compared
     stated = json.dumps(rehearsal.facts())
     if tried := [name for name in _TRIED if f'"{name}":' in stated]:
         revisions = (NEXT, rehearsal.base)

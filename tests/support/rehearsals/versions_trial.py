@@ -17,13 +17,14 @@ from mcp_revisions import McpError, MissingCapability, connect
 from support.sessions.talking import META, VERSION, Accepting, Hand, request, serve_by_hand
 
 Json = dict[str, Any]
+Versions = tuple[ModuleType, ...]
 
 NEXT: Final = sys.argv[1]
 REVISION: Final = f"mcp_revisions.{module_name(NEXT)}"
 mcp: Any = import_module(REVISION)
 first: Any = import_module(f"{REVISION}.ext.notes")
 second: Any = import_module(f"{REVISION}.ext.notes_v2")
-IDS: Final = {one: one.EXTENSION.identifier for one in (first, second)}
+IDS: Final = {module: module.EXTENSION.identifier for module in (first, second)}
 RULE: Final = second.EXTENSION.rule
 
 
@@ -76,8 +77,10 @@ async def use(client: Any, version: ModuleType) -> str:
 
 async def agree_on_versions() -> None:
     """Connect sides with the same, one or no version in common."""
-    both, old, new = (first, second), (first,), (second,)
-    expected = {
+    both: Versions = (first, second)
+    old: Versions = (first,)
+    new: Versions = (second,)
+    expected: dict[tuple[Versions, Versions], dict[ModuleType, str | None]] = {
         (both, new): {second: "one two"},
         (both, old): {first: "one"},
         (both, both): {first: None, second: "one two"},
@@ -98,7 +101,7 @@ async def agree_on_versions() -> None:
                 assert found == answer, (served, wanted, version, found)
 
 
-def declared(version: str | None, of: ModuleType = second) -> Json:
+def declaration(version: str | None, of: ModuleType = second) -> Json:
     """Return a client's declaration, as a rule of the revision has it."""
     settings = {} if version is None else {RULE.members["client"]: version}
     return {"extensions": {IDS[of]: settings}}
@@ -123,17 +126,17 @@ async def answer_other_versions() -> None:
             said = await hand.take()
             return said.get("result") or said["error"]
 
-        assert (await result("notes/add", declared(own), **note))["noteId"] == "one two"
-        assert (await result("notes/count", declared(own)))["count"] == 2
-        assert (await result("notes/add", declared(minor), **note))["noteId"] == "one two"
-        assert ("count" in await result("notes/count", declared(minor))) is counts
-        # Absence means the first version, whoever asks.
-        assert (await result("notes/add", declared(None, first), **note))["id"] == "one"
-        assert (await result("notes/add@2", declared(own), **note))["code"] == -32601
-        unknown = await result("notes/add", declared("9.0.0"), **note)
+        assert (await result("notes/add", declaration(own), **note))["noteId"] == "one two"
+        assert (await result("notes/count", declaration(own)))["count"] == 2
+        assert (await result("notes/add", declaration(minor), **note))["noteId"] == "one two"
+        assert ("count" in await result("notes/count", declaration(minor))) is counts
+        # Absence means the first version.
+        assert (await result("notes/add", declaration(None, first), **note))["id"] == "one"
+        assert (await result("notes/add@2", declaration(own), **note))["code"] == -32601
+        unknown = await result("notes/add", declaration("9.0.0"), **note)
         await check_unknown(unknown)
         # An extension that a request does not use changes nothing about it.
-        assert "resultType" in await result("server/discover", declared("9.0.0"))
+        assert "resultType" in await result("server/discover", declaration("9.0.0"))
 
 
 async def check_unknown(answer: Json) -> None:
@@ -174,7 +177,7 @@ def play_server(versions: list[Any], supported: list[str]) -> Callable[[Hand], A
         while (call := await hand.take()) is not None:
             settings = {RULE.members["server"]: ["1.0.0", "2.1.0"]}
             about: Json = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"}
-            result = {**about, "tools": []}
+            result: Json = {**about, "tools": []}
             if call["method"] == "server/discover":
                 capabilities = {"tools": {}, "extensions": {IDS[second]: settings}}
                 result = {**about, "supportedVersions": [NEXT], "capabilities": capabilities}

@@ -53,7 +53,7 @@ class Header:
 class ExtensionPart:
     """The methods and types that an extension adds to a revision.
 
-    `identifier` is what both sides declare; `stage` is empty if nobody has stated it.
+    `identifier` is what both sides declare; `stage` is empty if its facts lack it.
     """
 
     name: str

@@ -237,14 +237,14 @@ def _require_extension(
         for role in reversed(ROLES)
         if role in fact["declared_by"]
         for sender in method.senders
-        for capability in _needed(role, extension, fact if role != sender else {}, version, fact)
+        for capability in _needs_of(role, extension, fact if role != sender else {}, version, fact)
     ]
     principal = fact.get("principal", 0)
     method = replace(method, requires=(*requires, *method.requires), principal=principal)
     return method if version is None else add_suffix(method, version.suffix)
 
 
-def _needed(
+def _needs_of(
     role: Role, extension: ExtensionSource, setting: Json, version: VersionIR | None, fact: Json
 ) -> Iterator[CapabilityIR]:
     """Yield what a role has to declare for a method: the extension, or a setting of it."""

@@ -14,7 +14,7 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.names import Stem, StubName
 from mcp_protogen.base.problems import Problem, raising
 from mcp_protogen.pipeline.inputs.extensions import ExtensionSource
-from mcp_protogen.pipeline.inputs.pinned_extensions import extension_facts
+from mcp_protogen.pipeline.inputs.pinned_extensions import first_version
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
 from mcp_protogen.pipeline.ir import ROLES, MethodIR, VersionIR
 from mcp_protogen.runtime.core.extension_versions import VersionError, VersionRule
@@ -32,13 +32,13 @@ def versions_of(
 
     `parts` are those of the package. Raise `ProblemError` for versions that nothing tells apart.
     """
-    families = defaultdict[str, list[ExtensionSource]](list)
+    by_first = defaultdict[str, list[ExtensionSource]](list)
     for extension in extensions:
-        families[_first_of(extension)].append(extension)
+        by_first[_first_of(extension)].append(extension)
     stated: Json | None = core.facts.document.get("extension_versions")
     families = {
         first: family
-        for first, family in families.items()
+        for first, family in by_first.items()
         if len(family) > 1 or _states(family[0], stated)
     }
     _refuse_strangers(extensions)
@@ -73,17 +73,16 @@ def _states(extension: ExtensionSource, rule: Json | None) -> bool:
 
 def _first_of(extension: ExtensionSource) -> str:
     """Return the extension of which this is a version: it inherits from that, or is that."""
-    name, inherited = extension.name, extension.facts.get("inherits")
-    while inherited is not None:
-        name, inherited = inherited, extension_facts(inherited).get("inherits")
-    return name
+    inherited = extension.facts.get("inherits")
+    return extension.name if inherited is None else first_version(inherited)
 
 
 def _absent(extension: ExtensionSource, family: Iterable[ExtensionSource]) -> str:
     """Return the version of a declaration of its identifier without one; empty if none says so."""
-    same = (one for one in family if one.identifier == extension.identifier)
-    stated = (str(one.facts["version"]["absent"]) for one in same if "version" in one.facts)
-    return next(stated, "")
+    for version in family:
+        if version.identifier == extension.identifier and "version" in version.facts:
+            return str(version.facts["version"]["absent"])
+    return ""
 
 
 def _rule(stated: Json, absent: str) -> VersionRule:

@@ -31,7 +31,7 @@ class PinnedExtension(NamedTuple):
     """An extension: its name on the command line, its identifier, and the revisions it extends.
 
     `pin` is None if its schema is not published. Without facts, it has neither revisions nor an
-    identifier, and cannot be generated. `stage` and `version` are empty if nobody has stated them.
+    identifier, and cannot be generated. `stage` and `version` are empty if the facts lack them.
     """
 
     name: str
@@ -107,6 +107,13 @@ def extension_facts(name: str, folder: Path | None = None) -> dict[str, Any]:
         names.append(inherited)
         facts = merge_patch(above, facts)
     return facts
+
+
+def first_version(name: str) -> str:
+    """Return the extension from which another inherits, perhaps through others, or itself."""
+    while (inherited := extension_facts(name).get("inherits")) is not None:
+        name = inherited
+    return name
 
 
 def _read(name: str, folder: Path | None) -> dict[str, Any]:

@@ -31,7 +31,8 @@ class VersionedRuntime(ClientRuntime):
             settings = offered if is_object(offered) else {}
 
             def offers(own: VersionedExtension) -> bool:
-                if not any(one.identifier in settings for one in table.families[own.family]):
+                family = table.families[own.family]
+                if not any(version.identifier in settings for version in family):
                     return True  # servers need not declare every extension
                 return own.fits("server", settings.get(own.identifier))
 

@@ -1,7 +1,7 @@
 """Versions of an extension under one identifier, as a revision tells them apart.
 
-Which members of a declaration have them, how two versions agree, and the error for a version that
-nobody has, are facts of the revision. The runtime calls a method of a further version by its name
+Which members of a declaration have them, how two versions agree, and the error for an unsupported
+one, are facts of the revision. The runtime calls a method of a further version by its name
 and a suffix, which it does not have on the wire.
 """
 

@@ -31,7 +31,7 @@ class ClaimedResult(NamedTuple):
 class AddedMembers(NamedTuple):
     """Additional members of a type in the messages of one method.
 
-    `load` returns the subclass with them, at the first use.
+    `load` returns the subclass with them.
     """
 
     method: str

@@ -34,7 +34,7 @@ class ExtendedTable(MethodTable):
             if extension.revision != core.revision:
                 wrong = f"is for {extension.revision}, not {core.revision}"
                 raise ValueError(f"{extension.identifier} {wrong}")
-        parts = (*extensions, core)
+        parts: tuple[Extension | MethodTable, ...] = (*extensions, core)
         super().__init__(
             core.revision,
             requests={key: spec for part in parts for key, spec in part.requests.items()},
@@ -94,7 +94,7 @@ def _reader(read: Validate, claims: tuple[ClaimedResult, ...]) -> Validate:
 
     def reading(value: Any) -> Any:
         kind = value.get("resultType") if is_object(value) else None
-        load = claimed.get(kind) if isinstance(kind, str) else None
+        load: Any = claimed.get(kind) if isinstance(kind, str) else None
         return read(value) if load is None else validator_of(load())(value)
 
     return reading

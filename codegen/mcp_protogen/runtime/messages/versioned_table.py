@@ -25,7 +25,7 @@ Agreed = Mapping[str, VersionedExtension | None]
 """The version of each extension, by family; None if the sides have none in common."""
 
 
-class UnsupportedVersion(RemoteError):
+class UnsupportedExtensionVersion(RemoteError):
     """The client asks for a version of an extension that the server does not have."""
 
     def __init__(self, call: Call, error: VersionError, data: JSONObject) -> None:
@@ -74,13 +74,13 @@ class VersionedTable(ExtendedTable):
             if call.method in self._wire_names:  # only those with a suffix are not on the wire
                 return MethodNotFound(call.method, id=call.id)
             return super().interpret(call, sender)
-        chosen = self.agreed.get(having[0].family, having[0])
+        chosen: VersionedExtension | _Unknown | None = self.agreed.get(having[0].family, having[0])
         if sender == "client":
             declared = client_capabilities(call.meta).get(EXTENSIONS)
             chosen = _choose(self.families[having[0].family], having, declared)
-            if isinstance(chosen, _Unknown):
-                return chosen.error(call)
-        if chosen not in having:
+        if isinstance(chosen, _Unknown):
+            return chosen.error(call)
+        if chosen is None or chosen not in having:
             return MethodNotFound(call.method, id=call.id)
         return super().interpret(call._replace(method=call.method + chosen.suffix), sender)
 
@@ -115,7 +115,7 @@ class _Unknown(NamedTuple):
         supported = [version.version for version in reversed(self.own)]
         data = {rule.error.requested: requested, rule.error.supported: supported}
         outer = {rule.error.by_identifier: {self.own[0].identifier: data}}
-        return UnsupportedVersion(call, rule.error, outer)
+        return UnsupportedExtensionVersion(call, rule.error, outer)
 
 
 def _choose(
@@ -131,7 +131,7 @@ def _choose(
             return version
     for version in family:
         if version.identifier in extensions:
-            own = [one for one in family if one.identifier == version.identifier]
+            own = [candidate for candidate in family if candidate.identifier == version.identifier]
             return _Unknown(own, extensions[version.identifier])
     first = (version for version in having if version.fits("client", {}))
     return next(first, having[0])

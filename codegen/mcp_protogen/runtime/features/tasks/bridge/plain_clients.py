@@ -62,7 +62,8 @@ class PlainClients(Layer):
                 try:
                     return await self.client.call(spec, params, options, members)
                 except McpError as error:
-                    if not _needs_tasks(error):
+                    data = error.data
+                    if not is_object(data) or not names_tasks(data.get("requiredCapabilities")):
                         raise
             return await self.caller.request(spec, params, options)
         except TaskCancelled as error:
@@ -88,7 +89,3 @@ class PlainClients(Layer):
 
     def answer(self, method: str, members: Mapping[str, Any]) -> Any:
         return self.table.read_result(self.table.spec_of(method), members)
-
-
-def _needs_tasks(error: McpError) -> bool:
-    return is_object(error.data) and names_tasks(error.data.get("requiredCapabilities"))
