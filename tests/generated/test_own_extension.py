@@ -250,7 +250,12 @@ async def again(http: Any, post: Any, named: dict[str, str]) -> Any:
     return await http.post(post.url, content=post.content, headers=fields | named)
 
 
-DOCUMENT: Final[Json] = {"place": "card", "media_type": "text/plain", "headers": {}, "source": "basic"}
+DOCUMENT: Final[Json] = {
+    "place": "card",
+    "media_type": "text/plain",
+    "headers": {},
+    "source": "basic",
+}
 
 Edit = Callable[[Json, Json], object]
 
