@@ -257,7 +257,7 @@ def _streams(shown: Skeleton, facts: Facts) -> Iterator[Finding]:
     ends = set[tuple[str, str]]()
     for method, fact in sorted(facts.methods.items()):
         place: Json | None = (fact or {}).get("stream")
-        if place is None:
+        if place is None or method not in shown.methods:
             continue
         pointer = jsonpointer.join("methods", method, "stream")
         request, order, member = place["request"], place.get("order"), place.get("member")
