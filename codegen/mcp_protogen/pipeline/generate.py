@@ -29,12 +29,13 @@ from mcp_protogen.pipeline.emit.models import Modules, TypeDefiner, emit
 from mcp_protogen.pipeline.emit.render import Renderer
 from mcp_protogen.pipeline.emit.template_contexts import ListedRevision
 from mcp_protogen.pipeline.emit.template_contract import idle
+from mcp_protogen.pipeline.extension_ir import ExtensionIR
 from mcp_protogen.pipeline.inputs import extensions, sources
 from mcp_protogen.pipeline.inputs.facts import package_transports
 from mcp_protogen.pipeline.inputs.inputs import read_inputs
 from mcp_protogen.pipeline.inputs.pinned_extensions import pinned_extension
 from mcp_protogen.pipeline.inputs.translations import all_steps
-from mcp_protogen.pipeline.ir import ExtensionIR, RevisionIR
+from mcp_protogen.pipeline.ir import RevisionIR
 from mcp_protogen.pipeline.package import GeneratedFile, GenerationInputs, Package
 from mcp_protogen.pipeline.part_contents import (
     BY_FACTS,

@@ -17,6 +17,13 @@ from mcp_protogen.pipeline.derive.extension_versions import add_suffix
 from mcp_protogen.pipeline.derive.inheritance import add_bases
 from mcp_protogen.pipeline.derive.revision import DerivedRevision, derive_revision
 from mcp_protogen.pipeline.derive.unread_facts import Finding
+from mcp_protogen.pipeline.extension_ir import (
+    ClaimIR,
+    DocumentIR,
+    ExtensionIR,
+    MembersIR,
+    VersionIR,
+)
 from mcp_protogen.pipeline.inputs import patches
 from mcp_protogen.pipeline.inputs.absorbed import SHARED_FACTS, facts_of_methods
 from mcp_protogen.pipeline.inputs.extensions import ExtensionSource, FactsOfRevision
@@ -24,18 +31,13 @@ from mcp_protogen.pipeline.inputs.sources import RevisionSource
 from mcp_protogen.pipeline.ir import (
     ROLES,
     CapabilityIR,
-    ClaimIR,
-    DocumentIR,
-    ExtensionIR,
     LiteralOf,
-    MembersIR,
     MethodIR,
     ObjectIR,
     RequirementIR,
     RevisionIR,
     Role,
     TypeIR,
-    VersionIR,
 )
 from mcp_protogen.pipeline.normalise.extension_definitions import own_definitions
 from mcp_protogen.pipeline.normalise.references import to

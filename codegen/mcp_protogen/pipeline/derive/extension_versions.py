@@ -13,10 +13,11 @@ from typing import Any, Final
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.names import Stem, StubName
 from mcp_protogen.base.problems import Problem, raising
+from mcp_protogen.pipeline.extension_ir import VersionIR
 from mcp_protogen.pipeline.inputs.extensions import ExtensionSource
 from mcp_protogen.pipeline.inputs.pinned_extensions import first_version
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
-from mcp_protogen.pipeline.ir import ROLES, MethodIR, VersionIR
+from mcp_protogen.pipeline.ir import ROLES, MethodIR
 from mcp_protogen.runtime.core.extension_versions import VersionError, VersionRule
 
 Json = dict[str, Any]

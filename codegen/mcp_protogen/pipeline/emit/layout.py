@@ -27,7 +27,8 @@ from mcp_protogen.pipeline.emit.template_contexts import (
     SharedContext,
 )
 from mcp_protogen.pipeline.emit.template_contract import Context, Template
-from mcp_protogen.pipeline.ir import ROLES, ExtensionIR, RevisionIR, TypeIR
+from mcp_protogen.pipeline.extension_ir import ExtensionIR
+from mcp_protogen.pipeline.ir import ROLES, RevisionIR, TypeIR
 from mcp_protogen.pipeline.package import RUNTIME_FOLDER, GeneratedFile
 from mcp_protogen.pipeline.parts import (
     CLIENTS_OF_EXTENSIONS,

@@ -9,7 +9,8 @@ from typing import TypedDict
 
 from mcp_protogen.base.names import Era, ModuleName, StubName
 from mcp_protogen.pipeline.emit.models import ModelsSource
-from mcp_protogen.pipeline.ir import ExtensionIR, MethodIR, RevisionIR, Role
+from mcp_protogen.pipeline.extension_ir import ExtensionIR
+from mcp_protogen.pipeline.ir import MethodIR, RevisionIR, Role
 from mcp_protogen.pipeline.plans.tables import PairTables
 
 

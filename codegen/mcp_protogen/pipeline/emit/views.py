@@ -31,10 +31,10 @@ from mcp_protogen.pipeline.emit.template_contexts import (
 )
 from mcp_protogen.pipeline.emit.text import literal, tuple_of, union_of
 from mcp_protogen.pipeline.emit.wrapping import FixedText
+from mcp_protogen.pipeline.extension_ir import ExtensionIR
 from mcp_protogen.pipeline.ir import (
     Anything,
     ConditionIR,
-    ExtensionIR,
     FieldIR,
     Filled,
     HeaderFieldIR,

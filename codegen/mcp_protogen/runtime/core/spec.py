@@ -155,7 +155,7 @@ class NotificationSpec(CallSpec[P]):
 class ErrorSpec(NamedTuple):
     """One error code; `load` returns the type of its data, if it has one.
 
-    `retry` is the member of its data with the time until a repetition, and the unit: "ms" or "s".
+    `retry` is the member of its data with the time to wait, and the unit: "ms" or "s".
     """
 
     code: int
