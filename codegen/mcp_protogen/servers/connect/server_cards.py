@@ -21,9 +21,10 @@ def published_documents() -> Mapping[str, Any]:
 
 @cache
 def card_client() -> Any:
-    """Return the class of clients that read cards, of the newest revision."""
-    *_, newest = protocol().REVISIONS
-    return newest.load().__mcp_part__("server_card").ServerCardClient
+    """Return the class of clients that read cards, of the newest revision with the extension."""
+    parts = (revision.load().__mcp_part__("server_card") for revision in protocol().REVISIONS)
+    *_, newest = filter(None, parts)
+    return newest.ServerCardClient
 
 
 async def card_of(url: str, timeout: float) -> dict[str, Any] | None:

@@ -117,7 +117,7 @@ class HttpApp:
     """An ASGI 3 application for both eras at one endpoint."""
 
     def __init__(self, served: Served, routes: Iterable[Route] = ()) -> None:
-        self._servers, self.revisions, self.options, self.http = self._served = served
+        self._servers, self.revisions, self.options, self.http = served
         http = self.http
         self._log = Throttle(__name__)
         listed_only = http.cors is not None and http.cors.credentials
@@ -279,7 +279,7 @@ class HttpApp:
         self._running = running
 
     def _new_running(self) -> "Running":
-        state = HttpState(self._served)
+        state = HttpState(Served(self._servers, self.revisions, self.options, self.http))
         return Running(state, StatelessHttp(state).post)
 
     async def _begin_first(self) -> None:
