@@ -232,8 +232,9 @@ def _method(
 
 def stream_place(fact: Json) -> StreamPlaceIR | None:
     """Return the place on a stream in the facts of a notification, if it has one."""
-    place: Json | None = fact.get("stream")
-    if place is None:
+    place: Json = fact.get("stream") or {}
+    # A schema that lacks the request leaves nothing of it.
+    if not place:
         return None
     return StreamPlaceIR(
         request=place["request"],
