@@ -256,8 +256,8 @@ def _streams(shown: Skeleton, facts: Facts) -> Iterator[Finding]:
     members = {name for type_ in shown.definitions.values() for name in type_.get("properties", {})}
     ends = set[tuple[str, str]]()
     for method, fact in sorted(facts.methods.items()):
-        place: Json | None = (fact or {}).get("stream")
-        if place is None or method not in shown.methods:
+        place: Json = (fact or {}).get("stream") or {}
+        if "request" not in place or method not in shown.methods:
             continue
         pointer = jsonpointer.join("methods", method, "stream")
         request, order, member = place["request"], place.get("order"), place.get("member")

@@ -233,8 +233,8 @@ def _method(
 def stream_place(fact: Json) -> StreamPlaceIR | None:
     """Return the place on a stream in the facts of a notification, if it has one."""
     place: Json = fact.get("stream") or {}
-    # A schema that lacks the request leaves nothing of it.
-    if not place:
+    # Facts that the compared schema contradicts are left out, such as a request that it lacks.
+    if "request" not in place:
         return None
     return StreamPlaceIR(
         request=place["request"],
