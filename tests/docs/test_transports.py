@@ -30,6 +30,9 @@ def test_transports_of_the_page_are_those_of_the_facts() -> None:
         names = ", ".join(f"`{name}`" for name in transport.names)
         cells = (name, since, transport.address, transport.framing, names)
         assert f"| {' | '.join(cells)} |\n" in text
+        if (session := transport.session) is not None:
+            for word in (session.begins, session.header, session.ends):
+                assert f"`{word}`" in text
         assert not transport.fallback or f"{name} tries {transport.fallback}" in " ".join(
             text.split()
         )

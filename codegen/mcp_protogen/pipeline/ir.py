@@ -228,6 +228,18 @@ class HeaderFieldIR:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionIR:
+    """A session besides the connection: the answer to `begins` may name its id in `header`.
+
+    The HTTP method `ends` ends it.
+    """
+
+    begins: str
+    header: str
+    ends: str
+
+
+@dataclass(frozen=True, slots=True)
 class TransportIR:
     """A transport to a server that a user names by its `address`: a program, or a URL.
 
@@ -245,6 +257,7 @@ class TransportIR:
     server: str
     fallback: str
     later: bool
+    session: SessionIR | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from mcp_protogen.base.names import Era
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.pipeline.inputs.absorbed import merge_facts
 from mcp_protogen.pipeline.inputs.pins import Pins, load_pins, nearest_revision, pinned_structure
-from mcp_protogen.pipeline.ir import ConditionIR, TransportIR
+from mcp_protogen.pipeline.ir import ConditionIR, SessionIR, TransportIR
 
 Json = dict[str, Any]
 
@@ -155,6 +155,7 @@ def _transport(name: str, fact: Json, origin: str) -> TransportIR:
             place, pointer = f"schema/{origin}/facts.json", jsonpointer.join("transports", name)
             message = f"the transport {name} has no {key}, here or in an earlier revision"
             raise ProblemError(Problem("bad-form", message, place, pointer))
+    session = fact.get("session")
     return TransportIR(
         name,
         fact["address"],
@@ -164,6 +165,7 @@ def _transport(name: str, fact: Json, origin: str) -> TransportIR:
         server=fact.get("server", ""),
         fallback=fact.get("fallback", ""),
         later=fact.get("later", False),
+        session=session and SessionIR(session["begins"], session["header"], session["ends"]),
     )
 
 

@@ -15,6 +15,7 @@ from mcp_protogen.servers.inspect.revision_facts import (
     is_stateless,
     names_agreed_revision,
     newest,
+    session_in,
 )
 from mcp_protogen.servers.inspect.steps import PlanClient, Probe, ProbeStep, request_step
 from mcp_protogen.servers.inspect.transcript import UNKNOWN_REVISION, Transcript
@@ -39,7 +40,8 @@ _DELETE: Final = ProbeStep(method="DELETE", headers={"content-type": None})
 
 def session_id(transcript: Transcript) -> str:
     """Return the id that the server gave to a session; empty if it gave none."""
-    return transcript.beginning.answered.get(fields.SESSION_ID, "")
+    session = session_in(transcript.revision)
+    return transcript.beginning.answered.get(session.header, "") if session else ""
 
 
 def _in_session(client: PlanClient, id: str | None) -> ProbeStep | None:
@@ -52,7 +54,10 @@ def _in_session(client: PlanClient, id: str | None) -> ProbeStep | None:
 
 
 def _delete(client: PlanClient) -> ProbeStep | None:
-    return _DELETE if session_id(client.transcript) else None
+    session = session_in(client.transcript.revision)
+    if session is None or not session_id(client.transcript):
+        return None
+    return replace(_DELETE, method=session.ends)
 
 
 def _after_delete(client: PlanClient) -> ProbeStep | None:

@@ -15,9 +15,9 @@ from mcp_protogen.pipeline.inputs.extensions import ExtensionSource
 from mcp_protogen.pipeline.inputs.pinned_extensions import extension_names
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.inputs.translations import names_since, steps_between
-from mcp_protogen.pipeline.ir import TransportIR
+from mcp_protogen.pipeline.ir import SessionIR, TransportIR
 from mcp_protogen.runtime.core.models.base import member_at
-from mcp_protogen.runtime.http.headers import PROTOCOL_VERSION, SESSION_ID
+from mcp_protogen.runtime.http.headers import PROTOCOL_VERSION
 from mcp_protogen.runtime.messages.method_table import ERAS, HANDSHAKE_ERA, STATELESS_ERA, Era
 
 Json = dict[str, Any]
@@ -208,7 +208,14 @@ def has_core_tasks(revision: str) -> bool:
 
 def has_http_sessions(revision: str) -> bool:
     """Return whether sessions over HTTP have an id."""
-    return is_stateful(revision) and SESSION_ID in all_revisions()[revision].headers
+    return is_inspected(revision) and session_in(revision) is not None
+
+
+def session_in(revision: str) -> SessionIR | None:
+    """Return the sessions of a revision besides connections; None if it has none."""
+    stated = all_revisions()[rules_revision(revision)]
+    sessions = (transport.session for transport in stated.transports.values())
+    return next((found for found in sessions if found and found.begins in stated.methods), None)
 
 
 def names_agreed_revision(revision: str) -> bool:
