@@ -254,6 +254,21 @@ async def test_requests_are_authorized_and_the_record_does_not_say_how() -> None
     assert "s3cret" not in "".join(recording.format_lines(transcripts, {})) + repr(server)
 
 
+def test_server_of_a_configuration_is_described_with_its_transport(tmp_path: Path) -> None:
+    program, site = {"command": "x", "args": ["y"]}, {"url": "http://127.0.0.1:9/mcp"}
+    entries = {"a": program, "b": {**program, "type": "stdio"}, "c": {**site, "type": "sse"}}
+    config = tmp_path / "mcp.json"
+    config.write_text(json.dumps({"mcpServers": {**entries, "d": {**site, "type": "stdio"}}}))
+    described = {name: server_of(NamedServer(name=name, config=config)) for name in entries}
+    assert described == {
+        "a": Server(words=("x", "y")),
+        "b": Server(words=("x", "y"), transport="stdio"),
+        "c": Server(url=site["url"], transport="sse"),
+    }
+    with pytest.raises(ProblemError, match="d/type: the server d: the type must be http or "):
+        server_of(NamedServer(name="d", config=config))
+
+
 class OtherwiseCarded(ServerCardServer, mcp.App):
     """Has a card of another version, at another place."""
 

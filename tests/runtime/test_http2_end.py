@@ -4,6 +4,7 @@ import pytest
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import ConnectionTerminated, Event
+from h2.settings import SettingCodes
 from mcp_protogen.runtime.core.connection_errors import Disconnected, Unsent
 from support.rehearsals.transports.http2 import Fields, Http2End, Stream
 from support.tables import case
@@ -12,6 +13,9 @@ POST = [(b":method", b"POST"), (b":scheme", b"http"), (b":authority", b"a"), (b"
 OK = [(b":status", b"200")]
 WINDOW = 64 * 1024 - 1
 STREAMS = 2000
+# Frames that are answered; the second is for a stream that is closed.
+PING = b"\0\0\x08\6\0\0\0\0\0" + bytes(8)
+DATA = b"\0\0\1\0\0\0\0\0\1x"
 LARGE = bytes(range(256)) * 4096
 
 
@@ -98,17 +102,62 @@ def test_a_dropped_stream_is_reset_and_says_why() -> None:
     assert request.failure == "the server reset the stream: INTERNAL_ERROR"
 
 
-def test_a_response_before_the_end_of_the_request_is_whole_and_stops_its_body() -> None:
+@pytest.mark.parametrize("resets", [True, False])
+def test_a_response_before_the_end_of_the_request_is_whole_and_stops_its_body(resets: bool) -> None:
     pair = Pair()
     request, seen = pair.open()
     pair.client.send(request, memoryview(LARGE), end=True)
     pair.server.send_head(seen, OK)
     pair.server.send(seen, memoryview(b"too large"), end=True)
-    pair.server.drop(seen)
+    if resets:
+        pair.server.drop(seen)
     pair.exchange()
     assert (request.is_complete, request.failure) == (True, "")
     assert bytes(request.body) == b"too large"
     assert not len(pair.client.send(request, memoryview(LARGE), end=True))
+
+
+def test_a_body_waits_while_new_settings_leave_less_than_no_room() -> None:
+    client, server = H2Connection(H2Configuration()), Http2End("server")
+    client.initiate_connection()
+    client.send_headers(1, POST)
+    (seen,) = server.receive(client.data_to_send())
+    server.send_head(seen, OK)
+    rest = server.send(seen, memoryview(LARGE), end=True)
+    client.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: 0})
+    for room, sent in ((0, 0), (65_535, 0), (9, 9)):
+        if room:
+            client.increment_flow_control_window(room)
+            client.increment_flow_control_window(room, 1)
+        server.receive(client.data_to_send())
+        before, rest = len(rest), server.send(seen, rest, end=True)
+        assert before - len(rest) == sent
+
+
+def test_a_response_with_a_malformed_status_fails_alone() -> None:
+    client, server = Http2End("client"), H2Connection(H2Configuration(client_side=False))
+    stream = client.open(POST)
+    assert stream is not None
+    server.receive_data(client.take_output())
+    server.send_headers(1, [(":status", "abc")])
+    client.receive(server.data_to_send())
+    assert (stream.head, stream.failure) == ((), "the server sent a malformed status")
+    assert not client.over
+
+
+@pytest.mark.parametrize("frame", [PING, DATA])
+def test_a_peer_that_never_reads_answers_to_its_frames_is_told_so(frame: bytes) -> None:
+    client, server = H2Connection(H2Configuration()), Http2End("server")
+    client.initiate_connection()
+    client.send_headers(1, POST)
+    client.reset_stream(1)
+    server.receive(client.data_to_send())
+    for _ in range(12):
+        server.receive(frame * 2000)
+        server.take_output()
+    with pytest.raises(Disconnected, match="the client does not read the answers"):
+        for _ in range(12):
+            server.receive(frame * 2000)
 
 
 def test_the_end_of_a_connection_says_who_ended_it() -> None:

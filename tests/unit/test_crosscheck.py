@@ -332,6 +332,14 @@ UNREAD: Table = {
         duty("leniency", "SayRequestParams.text", "absent_reads_as", ""),
         "/leniency/duty/where",
     ),
+    "a name that another transport for programs has": (
+        section(
+            "transports",
+            one={"address": "program", "names": ["a", "b"], "server": "x.y", "source": PAGE},
+            other={"address": "program", "names": ["b"], "server": "x.z", "source": PAGE},
+        ),
+        "/transports/other/names/0",
+    ),
     "a capability implied by an object that is not there": (
         lambda facts: facts["capabilities"]["server"]["echo"].update(implied=True),
         "/capabilities/server/echo/implied",

@@ -117,8 +117,7 @@ def test_transport_that_no_revision_states_whole_is_refused_with_its_place(folde
         "address": "program",
         "names": ["b"],
         "framing": "lines",
-        "client": "a.b",
-        "server": "c",
+        "client": "transports.subprocess.stdio_client",
     }
     write(folder, "4", {"inherits": "3", "transports": {"a": whole, "b/c": {"address": "url"}}})
     with pytest.raises(ProblemError, match="bad-form") as refused:
@@ -126,6 +125,18 @@ def test_transport_that_no_revision_states_whole_is_refused_with_its_place(folde
     (problem,) = refused.value.problems
     assert (problem.place, problem.pointer) == ("schema/4/facts.json", "/transports/b~1c")
     assert "has no names" in problem.message
+
+
+@pytest.mark.parametrize("function", ["transports.gone.stdio_client", "transports.subprocess.gone"])
+def test_transport_without_its_function_is_refused_with_its_place(
+    folder: Path, function: str
+) -> None:
+    stated = {"address": "program", "names": ["a"], "framing": "lines", "client": function}
+    write(folder, "4", {"inherits": "3", "transports": {"a": stated}})
+    with pytest.raises(ProblemError, match=f"no function {function}") as refused:
+        _ = facts.load(folder, "4").transports
+    (problem,) = refused.value.problems
+    assert (problem.place, problem.pointer) == ("schema/4/facts.json", "/transports/a/client")
 
 
 def test_package_has_transports_of_all_its_revisions_as_newest_states_them() -> None:

@@ -32,7 +32,7 @@ _EVIDENCE: Final = {
 
 def find_unread(shown: Skeleton, facts: Facts) -> Iterator[Finding]:
     """Yield a finding for each fact of a revision that nothing would read."""
-    for find in (_errors, _meta_keys, _caching, _methods, _duties, _capabilities):
+    for find in (_errors, _meta_keys, _caching, _methods, _duties, _capabilities, _transports):
         for steps, reason in find(shown, facts):
             yield "unread-fact", f"no effect: {reason}", jsonpointer.join(*steps), _REMOVE
 
@@ -168,6 +168,18 @@ def _capabilities(shown: Skeleton, facts: Facts) -> _Unread:
         for path, fact in entries.items():
             if fact.get("implied") and "." not in path:
                 yield ("capabilities", role, path, "implied"), "there is no object around it"
+
+
+def _transports(_: Skeleton, facts: Facts) -> _Unread:
+    owners: dict[tuple[str, str], str] = {}
+    for name, fact in facts.document.get("transports", {}).items():
+        names = [(fact.get("address", ""), given) for given in fact.get("names", [""])]
+        for given in names:
+            owners.setdefault(given, name)
+        # One that is not served may be the fallback of the other.
+        if fact.get("server") and (owner := owners[names[0]]) != name:
+            place = ("transports", name, "names", "0")
+            yield place, f"the transport {owner} has the name {names[0][1]}"
 
 
 def _is_on(facts: Facts, key: str, kind: str) -> bool:

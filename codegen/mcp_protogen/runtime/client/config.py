@@ -356,8 +356,8 @@ class ConfigSource:
                 continue
             types = self._transports["url" if entry.address else "program"]
             if entry.type not in (None, *types):
-                problem = f"such a server has {' or '.join(types)}, or no type"
-                self.refuse(f"{at}/type", f"the server {name}: {problem}")
+                usual = " or ".join(types)
+                self.refuse(f"{at}/type", f"the server {name}: the type must be {usual}")
                 continue
             members = self.fill(entry.model_dump(by_alias=True), at, f"the server {name}")
             filled = ConfigEntry.model_construct(**members)

@@ -11,6 +11,7 @@ from mcp_protogen.runtime.http.client.authorization import Authorizer, HttpAutho
 from mcp_protogen.runtime.http.client.connect import open_http
 from mcp_protogen.runtime.transports.base import Opener, Transport
 from mcp_protogen.servers.connect.named_server import NamedServer
+from mcp_protogen.servers.connect.protocol import protocol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +35,7 @@ def server_of(server: NamedServer) -> Server:
     """Return the server that a user names; raise `ProblemError` as `NamedServer.opener` does."""
     with server.convert_errors():
         if server.config is not None:
-            described = _ServerReader(__name__)
+            described = _ServerReader(protocol().__name__)
             described.opener(server.config, server.name, auth=server.auth)
             return described.server
         if server.is_url:

@@ -3,6 +3,7 @@
 Once adopted, its imports are relative, like those of the modules beside it.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
@@ -43,6 +44,12 @@ _HEADERS: Final = 2 * USUAL_HTTP.max_headers
 
 # The size of a field in that limit, besides its name and value (RFC 9113, section 6.5.2).
 _FIELD: Final = 32
+
+# Bytes of answers to PING, SETTINGS and the like that may wait for a peer: no window limits these
+# (RFC 9113, section 10.5).
+_ANSWERS: Final = 256 * 1024
+
+_STATUS: Final = re.compile(rb"[1-9]\d\d")
 
 # Seconds for the last output to leave, and for the exit code after the last input.
 _ENDING: Final = 1.0
@@ -85,7 +92,9 @@ class Http2End:
         self.streams: dict[int, Stream] = {}
         self.over = ""
         """Why nothing more can be exchanged."""
-        self.take_output: Final[Callable[[], bytes]] = self._h2.data_to_send
+        self._output = bytearray()
+        self._answers = 0
+        """The bytes of it that answer frames, and are not of requests or responses."""
         if self._is_client:
             self._begin()
 
@@ -93,10 +102,16 @@ class Http2End:
         self._h2.initiate_connection()
         self._h2.increment_flow_control_window(_LARGEST_WINDOW - _WINDOW)
 
+    def take_output(self) -> bytes:
+        self._answers = 0
+        output, self._output = bytes(self._output + self._h2.data_to_send()), bytearray()
+        return output
+
     def receive(self, data: bytes) -> list[Stream]:
         """Take bytes of the peer; return the streams that it opens.
 
-        Raise `Disconnected` for a peer that does not speak HTTP/2, or breaks its rules.
+        Raise `Disconnected` for a peer that does not speak HTTP/2, breaks its rules, or has much
+        answered that it does not read.
         """
         if self._beginning:
             if not data.startswith(self._beginning[: len(data)]):
@@ -107,11 +122,18 @@ class Http2End:
             if not self._is_client:
                 # Only now: a client of another transport must not read this.
                 self._begin()
+        self._output += self._h2.data_to_send()
         try:
             received = self._h2.receive_data(data)
         except H2Error as error:
             self.over = f"the {self.peer} broke the rules of HTTP/2: {error}"
             raise Disconnected(self.over) from None
+        answers = self._h2.data_to_send()
+        self._output += answers
+        self._answers += len(answers)
+        if self._answers > _ANSWERS:
+            self.over = f"the {self.peer} does not read the answers to its frames of HTTP/2"
+            raise Disconnected(self.over)
         return [stream for event in received if (stream := self._take(event)) is not None]
 
     def _take(self, event: events.Event) -> Stream | None:
@@ -127,6 +149,8 @@ class Http2End:
                 stream.size += size or 0
             case events.ResponseReceived(headers=list(head)) if stream is not None:
                 stream.head = _bytes_of(head)
+                if not _STATUS.fullmatch(dict(stream.head)[b":status"]):
+                    stream.head, stream.failure = (), f"the {self.peer} sent a malformed status"
             case events.StreamEnded() if stream is not None:
                 stream.is_complete = True
             case events.StreamReset(error_code=code) if stream is not None:
@@ -166,10 +190,11 @@ class Http2End:
             self._h2.send_headers(stream.id, list(head))
 
     def send(self, stream: Stream, data: memoryview, *, end: bool) -> memoryview:
-        """Send as much of a body as the peer has room for; return the rest."""
-        if self.over or stream.is_sent:
+        """Send as much of a body as the peer has room for, if it needs any; return the rest."""
+        if self.over or stream.is_sent or (self._is_client and stream.is_complete):
             return data[:0]
-        room = self._h2.local_flow_control_window(stream.id)
+        # Less than nothing after new settings (RFC 9113, section 6.9.2).
+        room = max(0, self._h2.local_flow_control_window(stream.id))
         while len(data) and room:
             part = data[: min(room, self._h2.max_outbound_frame_size)]
             data, room = data[len(part) :], room - len(part)

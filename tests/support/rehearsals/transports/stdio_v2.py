@@ -170,7 +170,9 @@ async def _connect(path: str) -> Transport:
     try:
         _, protocol = await get_running_loop().create_unix_connection(ChunkProtocol, path)
     except OSError as error:
-        raise Disconnected(f"cannot connect to {_SOCKET}{path}: {error.strerror}") from None
+        raise Disconnected(
+            f"cannot connect to {_SOCKET}{path}: {error.strerror or error}"
+        ) from None
     return LineTransport(protocol)
 
 
