@@ -13,7 +13,10 @@ from mcp_protogen.pipeline.inputs import extensions, pinned_extensions, sources
 from mcp_protogen.pipeline.inputs.extensions import ExtensionSource
 from mcp_protogen.pipeline.inputs.pinned_extensions import extension_facts
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
+from mcp_protogen.runtime.client.request_stream import StreamClient, StreamingRuntime
+from mcp_protogen.runtime.client.versions import VersionedClient, VersionedRuntime
 from mcp_protogen.runtime.core.extension_versions import VersionRule
+from mcp_revisions import v2026_07_28 as mcp
 from support.revisions import HANDSHAKE, NEWEST
 from support.tables import case
 
@@ -132,6 +135,14 @@ def test_versions_that_a_revision_cannot_tell_apart_are_refused_with_their_place
             assert problem.pointer == pointer
             about = revision if pointer == "/extension_versions" else together[-1]
             assert problem.place == about.facts_place
+
+
+@pytest.mark.parametrize(
+    "bases", [(VersionedClient, StreamClient), (StreamClient, VersionedClient)]
+)
+def test_client_has_versions_and_streams_in_either_order(bases: tuple[type[Any], ...]) -> None:
+    runtime = type("Host", (*bases, mcp.Client), {})().__mcp_runtime__
+    assert isinstance(runtime, StreamingRuntime) and isinstance(runtime, VersionedRuntime)
 
 
 @pytest.mark.parametrize("parent", ["two", "none"])

@@ -53,12 +53,18 @@ def versions_of(
     }
 
 
-def add_suffix(method: MethodIR, suffix: str) -> MethodIR:
-    """Return a method whose name and stubs have the suffix of a version."""
-    stub = _NOT_OF_NAMES.sub("_", suffix.replace("@", "_v"))
+def add_suffix(method: MethodIR, suffix: str, own: Collection[str]) -> MethodIR:
+    """Return a method whose name and stubs have the suffix of a version.
+
+    `own` are the methods of the extension: a notification may be on the stream of one.
+    """
+    stub, stream = _NOT_OF_NAMES.sub("_", suffix.replace("@", "_v")), method.stream
+    if stream is not None and stream.request in own:
+        stream = replace(stream, request=f"{stream.request}{suffix}")
     return replace(
         method,
         method=f"{method.method}{suffix}",
+        stream=stream,
         stem=Stem(f"{method.stem}{stub}"),
         variants=tuple((StubName(f"{name}{stub}"), of) for name, of in method.variants),
     )
