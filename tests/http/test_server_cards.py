@@ -266,9 +266,8 @@ async def test_catalogue_leads_only_where_a_client_may_go() -> None:
         ("http://[", "must be an https URL"),
     ):
         entry = {"identifier": "urn:air:example.com:mcp:x", "type": TYPE, "url": url}
-        body = json.dumps({"entries": [entry]})
-        app = Starlette(routes=[Route(CATALOG, lambda _, body=body: Response(body))])
-        async with run_app(app) as port:
+        page = Response(json.dumps({"entries": [entry]}))
+        async with run_app(page) as port:
             with case(url), pytest.raises(CardError, match=expected):
                 await Host.read_catalog(f"http://127.0.0.1:{port}")
     for read in (Host.read_card, Host.read_catalog):
