@@ -55,7 +55,8 @@ def have_facts(monkeypatch: pytest.MonkeyPatch, **files: Json) -> None:
 
 
 def stating(of: str, absent: str = "1.0.0", **facts: Any) -> Json:
-    return {"inherits": "tasks", "version": {"is": of, "absent": absent, **SOURCE}, **facts}
+    version = {"is": of, "absent": absent, **SOURCE}
+    return {"inherits": "tasks", "version": version, "claims": [], **facts}
 
 
 @pytest.mark.parametrize(
@@ -109,12 +110,15 @@ def test_versions_that_a_revision_cannot_tell_apart_are_refused_with_their_place
     stranger = {key: value for key, value in later.items() if key != "inherits"}
     method = extensions.load("tasks", schema_folder()).facts["methods"]["tasks/get"]
     newer = stating("2.1.0", methods={"tasks/get": {**method, "version": "2.2.0"}})
+    claims = extensions.load("tasks", schema_folder()).facts["claims"]
+    same = stating("2.1.0", claims=claims)
+    unsaid: Json = {"inherits": "tasks", "claims": []}
     tells = "does not tell versions of extensions apart"
     table: list[tuple[str, RevisionSource, list[ExtensionSource], str]] = [
         ("/version", core(None), [first, version("two", later)], tells),
         ("/version", core(None), [version("two", later)], tells),
         ("/extension_versions", core(STATED, HANDSHAKE[-1]), [first, version("two", later)], "say"),
-        ("", core(STATED), [first, version("two", {"inherits": "tasks"})], "nothing says"),
+        ("", core(STATED), [first, version("two", unsaid)], "nothing says"),
         ("/identifier", core(STATED), [first, version("two", stranger)], "are both"),
         ("/version/is", core(STATED), [first, version("two", stating("second"))], "no major"),
         ("/version/is", core(STATED), [first, version("two", stating("1.5.0"))], "the same"),
@@ -124,6 +128,7 @@ def test_versions_that_a_revision_cannot_tell_apart_are_refused_with_their_place
             [version("two", later), version("three", stating("3.0.0", "2.1.0"))],
             "means 1.0.0",
         ),
+        ("/claims/0", core(STATED), [first, version("two", same)], "also claims the result task"),
         ("/methods/tasks~1get/version", core(STATED), [version("two", newer)], "came in '2.2.0'"),
     ]
     for pointer, revision, together, said in table:

@@ -154,6 +154,7 @@ def _refuse_unclear(
             yield Problem("facts-disagree", message, core.facts_place, "/extension_versions", hint)
         else:
             yield from _wrong_versions(family, stated)
+            yield from _repeated_claims(family)
 
 
 def _wrong_versions(family: Sequence[ExtensionSource], rule: Json) -> Iterator[Problem]:
@@ -179,6 +180,20 @@ def _wrong_versions(family: Sequence[ExtensionSource], rule: Json) -> Iterator[P
             hint = "generate one of them: a later minor version has all of the earlier ones"
             yield Problem("facts-disagree", message, place, "/version/is", hint)
         yield from _wrong_methods(extension, version, rules)
+
+
+def _repeated_claims(family: Sequence[ExtensionSource]) -> Iterator[Problem]:
+    """Yield results of core methods that two versions claim: results do not say their version."""
+    seen: dict[tuple[str, str], str] = {}
+    for extension in family:
+        for index, claim in enumerate(extension.facts.get("claims", ())):
+            key = method, result_type = claim["method"], claim["result_type"]
+            earlier = seen.setdefault(key, extension.name)
+            if earlier != extension.name:
+                message = f"{earlier} also claims the result {result_type} of {method}"
+                hint = "name the result of the later version otherwise, or generate one of them"
+                pointer = jsonpointer.join("claims", str(index))
+                yield Problem("facts-disagree", message, extension.facts_place, pointer, hint)
 
 
 def _wrong_methods(
