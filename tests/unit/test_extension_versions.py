@@ -11,7 +11,7 @@ from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.derive.extension_versions import versions_of
 from mcp_protogen.pipeline.inputs import extensions, pinned_extensions, sources
 from mcp_protogen.pipeline.inputs.extensions import ExtensionSource
-from mcp_protogen.pipeline.inputs.pinned_extensions import extension_facts
+from mcp_protogen.pipeline.inputs.pinned_extensions import extension_facts, pinned_extension
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
 from mcp_protogen.runtime.client.request_stream import StreamClient, StreamingRuntime
 from mcp_protogen.runtime.client.versions import VersionedClient, VersionedRuntime
@@ -159,6 +159,17 @@ def test_facts_that_inherit_from_nothing_else_are_refused(
         extension_facts("two")
     (problem,) = refused.value.problems
     assert (problem.place, problem.pointer) == ("schema/extensions/two/facts.json", "/inherits")
+
+
+@pytest.mark.parametrize("fact", ["stage", "version"])
+def test_list_of_extensions_names_the_place_of_a_wrong_fact(
+    fact: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    have_facts(monkeypatch, two={"$defs": {}, "identifier": "two", "revisions": [], fact: "beta"})
+    with pytest.raises(ProblemError, match=f"the {fact} must be an object") as refused:
+        pinned_extension("two")
+    (problem,) = refused.value.problems
+    assert (problem.code, problem.pointer) == ("bad-form", f"/{fact}")
 
 
 def test_inherited_facts_are_changed_by_member(monkeypatch: pytest.MonkeyPatch) -> None:

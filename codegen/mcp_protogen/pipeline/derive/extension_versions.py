@@ -21,7 +21,7 @@ from mcp_protogen.runtime.core.extension_versions import VersionError, VersionRu
 
 Json = dict[str, Any]
 
-_SEMANTIC: Final = re.compile(r"\d+\.\d+\.\d+")
+_SEMANTIC: Final = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){2}")
 _NOT_OF_NAMES: Final = re.compile(r"\W+")
 
 
