@@ -8,11 +8,13 @@ import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions
-from mcp_protogen.pipeline.derive.extension_versions import versions_of
+from mcp_protogen.pipeline.derive.extension_versions import add_suffix, versions_of
+from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs import extensions, pinned_extensions, sources
 from mcp_protogen.pipeline.inputs.extensions import ExtensionSource
 from mcp_protogen.pipeline.inputs.pinned_extensions import extension_facts, pinned_extension
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
+from mcp_protogen.pipeline.ir import StreamPlaceIR
 from mcp_protogen.runtime.client.request_stream import StreamClient, StreamingRuntime
 from mcp_protogen.runtime.client.versions import VersionedClient, VersionedRuntime
 from mcp_protogen.runtime.core.extension_versions import VersionRule
@@ -93,6 +95,17 @@ def test_a_further_version_has_a_suffix_and_the_first_one_stays_as_it_is() -> No
         ("2.1.0", "2", "@2"),
     ]
     assert versions_of(both[:1], core(STATED)) == {} == versions_of(both[:1], core(None))
+
+
+@pytest.mark.parametrize(
+    ("request_", "expected"),
+    [("notes/watch", "notes/watch@2"), ("subscriptions/listen", "subscriptions/listen")],
+)
+def test_notification_of_a_further_version_is_on_its_stream(request_: str, expected: str) -> None:
+    method, *_ = derive_revision(core(None)).ir.methods
+    told = replace(method, stream=StreamPlaceIR(request_, "first", "", 0))
+    stream = add_suffix(told, "@2", ["notes/watch"]).stream
+    assert stream is not None and stream.request == expected
 
 
 def test_versions_of_an_extension_that_a_part_runs_are_refused() -> None:
