@@ -9,7 +9,7 @@ import httpx2
 import pytest
 from mcp_protogen.servers.call.listing import Listing
 from mcp_protogen.servers.connect.named_server import NamedServer
-from mcp_protogen.servers.connect.server_cards import card_of
+from mcp_protogen.servers.connect.server_cards import card_of, policy_for
 from mcp_revisions import (
     REVISIONS,
     Authentication,
@@ -28,7 +28,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
-from support.http.serving import run_app
+from support.http.serving import raw, run_app
 from support.json_types import Json
 from support.tables import case
 
@@ -104,6 +104,12 @@ async def test_card_is_served_with_its_fields_by_any_method_of_reading() -> None
                     )
 
 
+async def test_spaces_around_host_are_not_in_the_card() -> None:
+    async with run_app(weather().http()) as port:
+        head = f"GET {CARD} HTTP/1.1\r\nHost: localhost:{port} \t\r\nConnection: close\r\n\r\n"
+        assert f'"url":"http://localhost:{port}/mcp"'.encode() in await raw(port, head.encode())
+
+
 async def test_card_and_catalogue_name_the_endpoint_as_clients_know_it() -> None:
     issuer = "https://issuer.example"
     resource = ProtectedResource(url="https://a.example/x/mcp", authorization_servers=[issuer])
@@ -138,6 +144,10 @@ class Secret(Weather):
         return super().server_card(remote).model_copy(update={"remotes": remotes})
 
 
+class Elsewhere(Weather):
+    public_url = "b.example/mcp"
+
+
 def test_server_without_a_valid_card_does_not_start() -> None:
     said: Json = {"description": "Tells the weather."}
     for app, options, expected in (
@@ -147,6 +157,7 @@ def test_server_without_a_valid_card_does_not_start() -> None:
         (Weather("com.example/x", description="x" * 101), HttpOptions(), "/description"),
         (Secret("com.example/x", **said), HttpOptions(), "/remotes/0/headers/0: a card is public"),
         (weather(), HttpOptions(allowed_hosts=["*"]), "public_url"),
+        (Elsewhere("com.example/x", **said), HttpOptions(), "/remotes/0/url: 'b.example/mcp'"),
     ):
         with case(expected), pytest.raises(CardError, match=expected):
             app.http(http=options)
@@ -221,10 +232,14 @@ ATTACKS: Final[Mapping[str, tuple[object, str]]] = {
     "private": (remotes("https://10.0.0.1/mcp"), "is not public"),
     "user": (remotes("https://me:pw@example.com/mcp"), "no user name"),
     "url": (remotes("ftp://example.com"), "/remotes/0/url"),
-    "header": (remotes("http://127.0.0.1/", headers=[{"name": "A b", "value": "\n"}]), "A b"),
+    # A name that the system reads as 127.0.0.1.
+    "short": (remotes("https://127.1/mcp"), "the address of 127.1 is not public"),
+    "field": (remotes("http://127.0.0.1/", headers=[{"name": "A b"}]), "/remotes/0/headers/0/name"),
+    "host": (remotes("http://127.0.0.1/", headers=[{"name": "Host", "value": "a"}]), "sets Host"),
+    "break": (remotes("http://127.0.0.1/", headers=[{"name": "A", "value": "\n"}]), "header A"),
     "inputs": (
         remotes("http://127.0.0.1/{tenant}", variables=_TENANT, headers=_TOKEN),
-        r"asks for inputs: tenant \(Who asks\.\); token$",
+        r"asks for inputs: tenant \('Who asks\.'\); token$",
     ),
     # Its length is not known before.
     "endless": ((b" " * 65536,) * 64, "more than 1048576 bytes"),
@@ -241,6 +256,23 @@ async def test_client_ends_with_one_error_at_a_bad_card() -> None:
         narrow = FetchPolicy(loopback=False)
         with pytest.raises(CardError, match="must be an https URL"):
             await Host.read_card(f"http://127.0.0.1:{port}/name", policy=narrow)
+
+
+async def test_catalogue_leads_only_where_a_client_may_go() -> None:
+    for url, expected in (
+        ("http://10.0.0.1/server-card", "must be an https URL"),
+        ("https://10.0.0.1/server-card", "is not public"),
+        ("file:///etc/passwd", "must have a host"),
+        ("http://[", "must be an https URL"),
+    ):
+        entry = {"identifier": "urn:air:example.com:mcp:x", "type": TYPE, "url": url}
+        page = Response(json.dumps({"entries": [entry]}))
+        async with run_app(page) as port:
+            with case(url), pytest.raises(CardError, match=expected):
+                await Host.read_catalog(f"http://127.0.0.1:{port}")
+    for read in (Host.read_card, Host.read_catalog):
+        with pytest.raises(CardError, match=r"'http://\[' is not a URL"):
+            await read("http://[")
 
 
 async def test_client_fills_in_what_a_card_leaves_open() -> None:
@@ -269,6 +301,8 @@ async def test_command_shows_the_card_of_a_url_and_takes_the_url_of_a_card() -> 
         shown = Listing("2026-07-28", {"name": "x"}, {}, card=card)
         assert f"  card: com.example/weather 1.2  {url}\n      Tells the" in shown.page(80)
         assert shown.as_json()["card"] == card
+        assert policy_for(url) == FetchPolicy()
+        assert policy_for("http://inner/mcp").trusted_hosts == {"inner"}
         opener = NamedServer(name=f"{url}/server-card").opener()
         async with connect(opener, mcp.Client()) as client:
             assert (await client.call_tool("look")).text == "rain"

@@ -8,12 +8,17 @@ import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions
-from mcp_protogen.pipeline.derive.extension_versions import versions_of
+from mcp_protogen.pipeline.derive.extension_versions import add_suffix, versions_of
+from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs import extensions, pinned_extensions, sources
 from mcp_protogen.pipeline.inputs.extensions import ExtensionSource
-from mcp_protogen.pipeline.inputs.pinned_extensions import extension_facts
+from mcp_protogen.pipeline.inputs.pinned_extensions import extension_facts, pinned_extension
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
+from mcp_protogen.pipeline.ir import StreamPlaceIR
+from mcp_protogen.runtime.client.request_stream import StreamClient, StreamingRuntime
+from mcp_protogen.runtime.client.versions import VersionedClient, VersionedRuntime
 from mcp_protogen.runtime.core.extension_versions import VersionRule
+from mcp_revisions import v2026_07_28 as mcp
 from support.revisions import HANDSHAKE, NEWEST
 from support.tables import case
 
@@ -52,7 +57,8 @@ def have_facts(monkeypatch: pytest.MonkeyPatch, **files: Json) -> None:
 
 
 def stating(of: str, absent: str = "1.0.0", **facts: Any) -> Json:
-    return {"inherits": "tasks", "version": {"is": of, "absent": absent, **SOURCE}, **facts}
+    version = {"is": of, "absent": absent, **SOURCE}
+    return {"inherits": "tasks", "version": version, "claims": [], **facts}
 
 
 @pytest.mark.parametrize(
@@ -65,7 +71,7 @@ def stating(of: str, absent: str = "1.0.0", **facts: Any) -> Json:
         # An unknown minor number counts as 0.
         ("major", "2.1.0", ["2"], False),
         ("major", "2", ["2"], True),
-        ("major", "2", ["two", ""], False),
+        ("major", "2", ["two", "", "9" * 5000], False),
         ("minor", "2.1.0", ["2.1.0"], True),
         ("minor", "2.1.0", ["3.5.0"], False),
         ("minor", "2", ["3.5.0"], True),
@@ -91,6 +97,17 @@ def test_a_further_version_has_a_suffix_and_the_first_one_stays_as_it_is() -> No
     assert versions_of(both[:1], core(STATED)) == {} == versions_of(both[:1], core(None))
 
 
+@pytest.mark.parametrize(
+    ("request_", "expected"),
+    [("notes/watch", "notes/watch@2"), ("subscriptions/listen", "subscriptions/listen")],
+)
+def test_notification_of_a_further_version_is_on_its_stream(request_: str, expected: str) -> None:
+    method, *_ = derive_revision(core(None)).ir.methods
+    told = replace(method, stream=StreamPlaceIR(request_, "first", "", 0))
+    stream = add_suffix(told, "@2", ["notes/watch"]).stream
+    assert stream is not None and stream.request == expected
+
+
 def test_versions_of_an_extension_that_a_part_runs_are_refused() -> None:
     both = (version("tasks", {}), version("tasks-v2", stating("2.1.0")))
     with pytest.raises(ProblemError, match="the part tasks runs only the first") as refused:
@@ -106,12 +123,15 @@ def test_versions_that_a_revision_cannot_tell_apart_are_refused_with_their_place
     stranger = {key: value for key, value in later.items() if key != "inherits"}
     method = extensions.load("tasks", schema_folder()).facts["methods"]["tasks/get"]
     newer = stating("2.1.0", methods={"tasks/get": {**method, "version": "2.2.0"}})
+    claims = extensions.load("tasks", schema_folder()).facts["claims"]
+    same = stating("2.1.0", claims=claims)
+    unsaid: Json = {"inherits": "tasks", "claims": []}
     tells = "does not tell versions of extensions apart"
     table: list[tuple[str, RevisionSource, list[ExtensionSource], str]] = [
         ("/version", core(None), [first, version("two", later)], tells),
         ("/version", core(None), [version("two", later)], tells),
         ("/extension_versions", core(STATED, HANDSHAKE[-1]), [first, version("two", later)], "say"),
-        ("", core(STATED), [first, version("two", {"inherits": "tasks"})], "nothing says"),
+        ("", core(STATED), [first, version("two", unsaid)], "nothing says"),
         ("/identifier", core(STATED), [first, version("two", stranger)], "are both"),
         ("/version/is", core(STATED), [first, version("two", stating("second"))], "no major"),
         ("/version/is", core(STATED), [first, version("two", stating("1.5.0"))], "the same"),
@@ -121,6 +141,7 @@ def test_versions_that_a_revision_cannot_tell_apart_are_refused_with_their_place
             [version("two", later), version("three", stating("3.0.0", "2.1.0"))],
             "means 1.0.0",
         ),
+        ("/claims/0", core(STATED), [first, version("two", same)], "also claims the result task"),
         ("/methods/tasks~1get/version", core(STATED), [version("two", newer)], "came in '2.2.0'"),
     ]
     for pointer, revision, together, said in table:
@@ -134,6 +155,14 @@ def test_versions_that_a_revision_cannot_tell_apart_are_refused_with_their_place
             assert problem.place == about.facts_place
 
 
+@pytest.mark.parametrize(
+    "bases", [(VersionedClient, StreamClient), (StreamClient, VersionedClient)]
+)
+def test_client_has_versions_and_streams_in_either_order(bases: tuple[type[Any], ...]) -> None:
+    runtime = type("Host", (*bases, mcp.Client), {})().__mcp_runtime__
+    assert isinstance(runtime, StreamingRuntime) and isinstance(runtime, VersionedRuntime)
+
+
 @pytest.mark.parametrize("parent", ["two", "none"])
 def test_facts_that_inherit_from_nothing_else_are_refused(
     parent: str, monkeypatch: pytest.MonkeyPatch
@@ -143,6 +172,17 @@ def test_facts_that_inherit_from_nothing_else_are_refused(
         extension_facts("two")
     (problem,) = refused.value.problems
     assert (problem.place, problem.pointer) == ("schema/extensions/two/facts.json", "/inherits")
+
+
+@pytest.mark.parametrize("fact", ["stage", "version"])
+def test_list_of_extensions_names_the_place_of_a_wrong_fact(
+    fact: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    have_facts(monkeypatch, two={"$defs": {}, "identifier": "two", "revisions": [], fact: "beta"})
+    with pytest.raises(ProblemError, match=f"the {fact} must be an object") as refused:
+        pinned_extension("two")
+    (problem,) = refused.value.problems
+    assert (problem.code, problem.pointer) == ("bad-form", f"/{fact}")
 
 
 def test_inherited_facts_are_changed_by_member(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,11 +88,11 @@ def extensions() -> RunReport:
     lines = [
         f"{r['extension']:<12} {r.get('sha256', 'unpublished')[:12]:<12}  "
         f"{r.get('published') or '':<10}  {_stage_text(r):<12} "
-        f" {r['identifier'] or 'no facts':<34}  {', '.join(r['extends'])}"
+        f" {r['identifier'] or 'no facts':<35}  {', '.join(r['extends'])}"
         for r in rows
     ]
     heading = f"{'extension':<12} {'sha256':<12}  {'published':<10}  {'stage':<12}"
-    heading += f"  {'identifier':<34}  extends"
+    heading += f"  {'identifier':<35}  extends"
     said = (heading, *map(str.rstrip, lines)) if rows else ("no extension is pinned",)
     return RunReport("extensions", RunStatus.FINE, said, extensions=rows)
 

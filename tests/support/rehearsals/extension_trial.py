@@ -81,7 +81,9 @@ class ExtensionTrial:
             [spec for method, spec in specs.items() if method.removesuffix(suffix) in methods]
             for specs in (self.module.methods.REQUESTS, self.module.methods.NOTIFICATIONS)
         )
+        streams = {LISTEN, *(spec.method for spec in self.requests)}
         for spec in self._notifications:
+            assert spec.stream is None or spec.stream.request in streams, spec.method
             if spec.stream and spec.stream.every:
                 # Half a minute is too long for a trial.
                 object.__setattr__(spec, "stream", spec.stream._replace(every=0.5))

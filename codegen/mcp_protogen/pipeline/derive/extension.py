@@ -243,7 +243,9 @@ def _require_extension(
     ]
     principal = fact.get("principal", 0)
     method = replace(method, requires=(*requires, *method.requires), principal=principal)
-    return method if version is None else add_suffix(method, version.suffix)
+    if version is None:
+        return method
+    return add_suffix(method, version.suffix, extension.facts["methods"])
 
 
 def _needs_of(

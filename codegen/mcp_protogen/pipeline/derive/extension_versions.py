@@ -22,7 +22,7 @@ from mcp_protogen.runtime.core.extension_versions import VersionError, VersionRu
 
 Json = dict[str, Any]
 
-_SEMANTIC: Final = re.compile(r"\d+\.\d+\.\d+")
+_SEMANTIC: Final = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){2}")
 _NOT_OF_NAMES: Final = re.compile(r"\W+")
 
 
@@ -54,12 +54,18 @@ def versions_of(
     }
 
 
-def add_suffix(method: MethodIR, suffix: str) -> MethodIR:
-    """Return a method whose name and stubs have the suffix of a version."""
-    stub = _NOT_OF_NAMES.sub("_", suffix.replace("@", "_v"))
+def add_suffix(method: MethodIR, suffix: str, own: Collection[str]) -> MethodIR:
+    """Return a method whose name and stubs have the suffix of a version.
+
+    `own` are the methods of the extension: a notification may be on the stream of one.
+    """
+    stub, stream = _NOT_OF_NAMES.sub("_", suffix.replace("@", "_v")), method.stream
+    if stream is not None and stream.request in own:
+        stream = replace(stream, request=f"{stream.request}{suffix}")
     return replace(
         method,
         method=f"{method.method}{suffix}",
+        stream=stream,
         stem=Stem(f"{method.stem}{stub}"),
         variants=tuple((StubName(f"{name}{stub}"), of) for name, of in method.variants),
     )
@@ -149,6 +155,7 @@ def _refuse_unclear(
             yield Problem("facts-disagree", message, core.facts_place, "/extension_versions", hint)
         else:
             yield from _wrong_versions(family, stated)
+            yield from _repeated_claims(family)
 
 
 def _wrong_versions(family: Sequence[ExtensionSource], rule: Json) -> Iterator[Problem]:
@@ -174,6 +181,20 @@ def _wrong_versions(family: Sequence[ExtensionSource], rule: Json) -> Iterator[P
             hint = "generate one of them: a later minor version has all of the earlier ones"
             yield Problem("facts-disagree", message, place, "/version/is", hint)
         yield from _wrong_methods(extension, version, rules)
+
+
+def _repeated_claims(family: Sequence[ExtensionSource]) -> Iterator[Problem]:
+    """Yield results of core methods that two versions claim: results do not say their version."""
+    seen: dict[tuple[str, str], str] = {}
+    for extension in family:
+        for index, claim in enumerate(extension.facts.get("claims", ())):
+            key = method, result_type = claim["method"], claim["result_type"]
+            earlier = seen.setdefault(key, extension.name)
+            if earlier != extension.name:
+                message = f"{earlier} also claims the result {result_type} of {method}"
+                hint = "name the result of the later version otherwise, or generate one of them"
+                pointer = jsonpointer.join("claims", str(index))
+                yield Problem("facts-disagree", message, extension.facts_place, pointer, hint)
 
 
 def _wrong_methods(

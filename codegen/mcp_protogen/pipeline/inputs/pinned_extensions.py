@@ -67,17 +67,22 @@ def pinned_extension(name: str, folder: Path | None = None) -> PinnedExtension:
         return PinnedExtension(name, pin)
     place = extension_place(name)
     identifier, revisions = facts.get("identifier"), facts.get("revisions")
+    described = "schema/formats/extension-facts.schema.json describes the format"
     if not isinstance(identifier, str) or not identifier or not is_array(revisions):
         message = "facts of an extension must have its identifier and the revisions that it extends"
-        hint = "schema/formats/extension-facts.schema.json describes the format"
-        raise ProblemError(Problem("bad-form", message, place, hint=hint))
+        raise ProblemError(Problem("bad-form", message, place, hint=described))
     if pin is not None and TYPES in facts:
         message = f"the schema of {name} is pinned, so its facts must not have types"
         hint = f"remove {TYPES} from the facts"
         raise ProblemError(Problem("facts-disagree", message, place, jsonpointer.join(TYPES), hint))
-    stage, version = (facts.get(fact, {}).get("is", "") for fact in ("stage", "version"))
+    said: list[str] = []
+    for fact in ("stage", "version"):
+        if not is_object(value := facts.get(fact, {})):
+            message, pointer = f"the {fact} must be an object", jsonpointer.join(fact)
+            raise ProblemError(Problem("bad-form", message, place, pointer, described))
+        said.append(value.get("is", ""))
     bound = tuple(sorted(map(str, revisions)))
-    return PinnedExtension(name, pin, identifier, bound, stage, version)
+    return PinnedExtension(name, pin, identifier, bound, *said)
 
 
 def absorbing_revision(name: str, folder: Path | None = None) -> str | None:
@@ -86,7 +91,8 @@ def absorbing_revision(name: str, folder: Path | None = None) -> str | None:
     for revision in sorted(load_pins(folder)):
         file = folder / revision / "facts.json"
         facts: Any = parse_json(file.read_bytes(), file.name) if file.is_file() else None
-        if is_object(facts) and facts.get("absorbs", {}).get(name) is not None:
+        absorbs = facts.get("absorbs") if is_object(facts) else None
+        if is_object(absorbs) and absorbs.get(name) is not None:
             return revision
     return None
 

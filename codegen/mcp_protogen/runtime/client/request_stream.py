@@ -2,7 +2,7 @@
 
 from asyncio import Queue, Task, TimerHandle, get_running_loop
 from collections.abc import Awaitable, Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from ..core.connection_errors import Disconnected
@@ -57,7 +57,14 @@ class StreamClient(ClientBase):
 
     @made_once
     def __mcp_runtime__(self) -> StreamingRuntime:
-        return StreamingRuntime(self)
+        made: StreamingRuntime = _streaming(type(super().__mcp_runtime__))(self)
+        return made
+
+
+@cache
+def _streaming(other: type[ClientRuntime]) -> Any:
+    """Return the class of runtimes that also do what that of other bases does."""
+    return type("Runtime", (StreamingRuntime, other), {})
 
 
 class RequestStream(Generic[N]):
@@ -76,8 +83,8 @@ class RequestStream(Generic[N]):
         )
         self._method = spec.method
         places = {
-            method: notification.stream
-            for method, notification in client.TABLE.notifications.items()
+            notification.method: notification.stream
+            for notification in client.TABLE.notifications.values()
             if notification.stream is not None and notification.stream.request == spec.known_as
         }
         self._orders = {method: place.order for method, place in places.items()}

@@ -1,7 +1,7 @@
 """A client that agrees with its server on the version of each extension."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from ..connection import Connection
@@ -56,7 +56,14 @@ class VersionedClient(ClientBase):
 
     @made_once
     def __mcp_runtime__(self) -> ClientRuntime:
-        return VersionedRuntime(self)
+        made: ClientRuntime = _versioned(type(super().__mcp_runtime__))(self)
+        return made
+
+
+@cache
+def _versioned(other: type[ClientRuntime]) -> Any:
+    """Return the class of runtimes that also do what that of other bases does."""
+    return type("Runtime", (VersionedRuntime, other), {})
 
 
 def agree(

@@ -14,7 +14,8 @@ from .extensions import Extension
 from .json import JSONObject, is_array, is_object
 from .spec import Capability, Role
 
-_SEMANTIC: Final = re.compile(r"(\d+)(?:\.(\d+))?(?:[.+-].*)?")
+# Python refuses to read very long numbers.
+_SEMANTIC: Final = re.compile(r"([0-9]{1,9})(?:\.([0-9]{1,9}))?(?:[.+-].*)?")
 
 
 class VersionError(NamedTuple):

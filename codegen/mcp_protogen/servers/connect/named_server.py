@@ -14,7 +14,12 @@ from mcp_protogen.runtime.transports.base import Opener, StandardError
 from mcp_protogen.runtime.transports.subprocess import SAFE_VARIABLES
 from mcp_protogen.servers.connect.direct_client import new_http_client
 from mcp_protogen.servers.connect.protocol import protocol
-from mcp_protogen.servers.connect.server_cards import CARD, card_client, published_documents
+from mcp_protogen.servers.connect.server_cards import (
+    CARD,
+    card_client,
+    policy_for,
+    published_documents,
+)
 
 _SCRIPT: Final = re.compile(r"\.([cm]?js|py|ts)$")
 _URL: Final = re.compile(r"https?://", re.IGNORECASE)
@@ -120,7 +125,8 @@ class NamedServer:
         if self.is_url:
             options = {"http": new_http_client, "headers": self.headers, "auth": self.auth}
             if published_documents()[CARD].is_at(self.name):
-                opener = card_client().open_card(self.name, **options)
+                policy = policy_for(self.name)
+                opener = card_client().open_card(self.name, policy=policy, **options)
                 return opener
         given = self.name if self.is_url else program_words(self.name)
         opener = package.connect.make_opener(self.address, self.transport, given, **options)

@@ -5,6 +5,7 @@ from functools import cache
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from mcp_protogen.runtime.features.auth.fetch_policy import is_loopback
 from mcp_protogen.runtime.features.server_card.card import CardMissing
 from mcp_protogen.servers.connect.protocol import protocol
 
@@ -27,16 +28,23 @@ def card_client() -> Any:
     return newest.ServerCardClient
 
 
+def policy_for(url: str, **limits: Any) -> Any:
+    """Return what may be fetched for the URL of a user, who trusts its host."""
+    host = urlsplit(url).hostname or ""
+    # This machine is allowed as it is: its cards may name it otherwise.
+    trusted = frozenset[str]() if is_loopback(host) else frozenset({host})
+    return protocol().FetchPolicy(trusted_hosts=trusted, **limits)
+
+
 async def card_of(url: str, timeout: float) -> dict[str, Any] | None:
     """Return the card at a URL, or beside the endpoint there; None without one.
 
-    The user trusts the host. Raise `CardError` for a card that cannot be used.
+    Raise `CardError` for a card that cannot be used.
     """
-    trusted, document = frozenset({urlsplit(url).hostname or ""}), published_documents()[CARD]
-    policy = protocol().FetchPolicy(trusted_hosts=trusted, timeout=timeout)
+    document = published_documents()[CARD]
     place = url if document.is_at(url) else document.beside(url)
     try:
-        card = await card_client().read_card(place, policy=policy)
+        card = await card_client().read_card(place, policy=policy_for(url, timeout=timeout))
     except CardMissing:
         return None
     found: dict[str, Any] = card.to_wire()

@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, ClassVar, Final, Generic, TypeVar, cast
-from urllib.parse import urljoin
 
 from ...client.base import ClientBase
 from ...core.documents import PublishedDocument
@@ -29,6 +28,11 @@ CardT = TypeVar("CardT", bound=WireModel)
 _NO_INPUTS: Final[Mapping[str, str]] = {}
 _VARIABLE: Final = re.compile(r"\{([a-zA-Z_][a-zA-Z0-9_]*)\}")
 _USUAL: Final = "streamable-http"
+
+# Fields that say where a message goes and ends (RFC 9110, sections 7.2 and 7.6.1; RFC 9112).
+_FRAMING: Final = frozenset(
+    {"connection", "content-length", "host", "te", "transfer-encoding", "upgrade"}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,13 +91,13 @@ class ReadsCard(ClientBase, Generic[CardT]):
             place, card = await reader.find(url)
             remote = reader.choose(place, card)
             endpoint, fields = _Inputs(place, inputs).fill_in(remote)
-            reader.check(place, endpoint)
+            await reader.check(place, endpoint, resolves=http is None)
             whole = {**fields, **(headers or {})}
             own = "authorization" in map(str.lower, whole)
             try:
                 opener = open_http(endpoint, http=http, headers=whole, auth=None if own else auth)
             except ValueError as error:
-                raise CardError(f"the card {place}: {error}") from error
+                raise CardError(f"the card {_safe(place)}: {error}") from error
             return await opener()
 
         return open
@@ -117,7 +121,7 @@ class _Reader:
 
     async def find(self, url: str) -> tuple[str, Any]:
         """Return the card and its URL."""
-        places = [url] if self._card.is_at(url) else [self._card.beside(url), url]
+        places = _places(url, self._card)
         for place in places:
             if (found := await self._get(place, self._card)) is not None:
                 return place, self._read(found, _safe(place))
@@ -126,7 +130,7 @@ class _Reader:
 
     async def entries(self, url: str) -> AsyncIterator[CatalogEntry[Any]]:
         """Yield the entries for servers in a catalogue."""
-        place = url if self._catalog.is_at(url) else self._catalog.beside(url)
+        place = _places(url, self._catalog)[0]
         found = await self._get(place, self._catalog)
         entries = found.get("entries") if is_object(found) else None
         if not is_array(entries):
@@ -138,7 +142,7 @@ class _Reader:
             where = f"{_safe(place)}#/entries/{number}"
             if not isinstance(name, str) or isinstance(at, str) == is_object(data):
                 raise CardError(f"{where}: a server needs an identifier, and either url or data")
-            target = urljoin(place, at) if isinstance(at, str) else None
+            target = await self.check(place, at) if isinstance(at, str) else None
             card = self._read(data, where) if target is None else None
             yield CatalogEntry(identifier=name, url=target, card=card)
 
@@ -178,16 +182,20 @@ class _Reader:
             raise CardError(f"the card {_safe(place)} names no endpoint")
         return min(card.remotes, key=rank)
 
-    def check(self, place: str, endpoint: str) -> None:
-        """Raise `CardError` for an endpoint that a card at a place must not lead to."""
-        url, parse = _safe(endpoint), httpx2().URL
+    async def check(self, place: str, named: str, *, resolves: bool = False) -> str:
+        """Return a URL that is named at a place; raise `CardError` if it must not lead there."""
+        names = f"{_safe(place)} names {_safe(named):.200}"
         try:
-            zone = self._policy.zone(parse(endpoint))
-            allowed = {"public", self._policy.zone(parse(place))}
-        except (ProtocolError, httpx2().InvalidURL) as error:
-            raise CardError(f"the card {_safe(place)} names {url}: {error}") from error
-        if zone not in allowed:
-            raise CardError(f"the card {_safe(place)} names {url}, which is not public")
+            base = httpx2().URL(place)
+            url = base.join(named)
+            zone = self._policy.zone(url)
+            if zone not in ("public", self._policy.zone(base)):
+                raise CardError(f"{names}, which is not public")
+            if resolves:
+                await self._fetch.look_up(url, zone)
+        except (ProtocolError, OSError, UnicodeError, httpx2().InvalidURL) as error:
+            raise CardError(f"{names}: {error}") from error
+        return str(url)
 
 
 class _Inputs:
@@ -202,6 +210,8 @@ class _Inputs:
         url, missing = self._fill(remote.url, remote.variables or {})
         fields: dict[str, str] = {}
         for header in remote.headers or ():
+            if header.name.lower() in _FRAMING:
+                raise CardError(f"the card {self._place} sets {header.name}, as only clients may")
             value, lacks = self._value(header.name, header)
             if not lacks:
                 fields[header.name] = value
@@ -209,20 +219,19 @@ class _Inputs:
                 missing |= lacks
         if missing:
             names = "; ".join(f"{name}{about}" for name, about in missing.items())
-            raise CardError(f"the card {self._place} asks for inputs: {names}")
+            raise CardError(f"the card {self._place} asks for inputs: {names:.500}")
         return url, fields
 
     def _value(self, name: str, input: Any) -> tuple[str, dict[str, str]]:
         """Return the value of an input, and what it lacks."""
         if input.value is not None:
             return self._fill(input.value, getattr(input, "variables", None) or {})
-        usual: str | None = input.default
-        value = self._given.get(name) or usual
-        about = f" ({input.description})" if input.description else ""
+        value: str | None = self._given.get(name) or input.default
+        about = f" ({input.description!r:.100})" if input.description else ""
         if value is None:
             return "", {name: about}
         if input.choices and value not in input.choices:
-            raise CardError(f"the card {self._place}: {name} must be one of {input.choices}")
+            raise CardError(f"the card {self._place}: {name} must be one of {input.choices!r:.200}")
         return value, {}
 
     def _fill(self, template: str, variables: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
@@ -239,6 +248,13 @@ class _Inputs:
             return self._given.get(name, "")
 
         return _VARIABLE.sub(replace, template), missing
+
+
+def _places(url: str, document: PublishedDocument) -> list[str]:
+    try:
+        return [url] if document.is_at(url) else [document.beside(url), url]
+    except ValueError as error:
+        raise CardError(f"{_safe(url)!r:.200} is not a URL: {error}") from None
 
 
 def _safe(url: str) -> str:

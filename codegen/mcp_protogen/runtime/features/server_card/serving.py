@@ -57,11 +57,12 @@ class ServesCard(ServerBase[Any], Generic[CardT, RemoteT]):
         return cast(CardT, model.from_wire(members))
 
     @staticmethod
-    def __mcp_publish__(server: Server, app: HttpApp) -> Mapping[str, "_Handler"]:
+    def __mcp_publish__(
+        server: Server, app: HttpApp
+    ) -> Mapping[str, Callable[[HttpExchange], Awaitable[None]]]:
         """Return the handlers of the documents of a server, by path."""
         owner: Any = server() if isinstance(server, type) else server
         publisher = _Publisher(owner, app)
-        publisher.card_at(_EXAMPLE)
         documents: Mapping[str, PublishedDocument] = owner.DOCUMENTS
         return {
             document.beside(app.http.path): partial(publisher.answer, name)
@@ -78,6 +79,7 @@ class _Publisher:
         if self._url is None and "*" in app.http.allowed_hosts:
             # The card would say what the field Host says.
             raise CardError('allowed_hosts=["*"] and a server card need its public_url')
+        self.card_at(self._url or _EXAMPLE)
 
     def card_at(self, url: str) -> JSONObject:
         """Return the card of the endpoint at a URL."""
@@ -93,9 +95,8 @@ class _Publisher:
     async def answer(self, name: str, exchange: HttpExchange) -> None:
         """Answer a request for a document; pages of any origin may read it."""
         scope = exchange.scope
-        host = exchange.fields.get(b"host")
-        self._app.guard.check(host, None)
-        origin = f"{scope.get('scheme', 'http')}://{(host or b'').decode('latin-1')}"
+        self._app.guard.check(exchange.fields.get(b"host"), None)
+        origin = f"{scope.get('scheme', 'http')}://{exchange.field(b'host')}"
         url = self._url or f"{origin}{scope.get('root_path', '')}{self._app.http.path}"
         documents = self._owner.DOCUMENTS
         content, card = self.card_at(url), documents[_CARD]
@@ -115,6 +116,3 @@ async def _send(content: bytes, document: PublishedDocument, exchange: HttpExcha
         await exchange.send(*RouteResponse(status=304, headers=fields).messages("GET"))
         return
     await send_document(content, exchange, {**fields, "content-type": document.media_type})
-
-
-_Handler = Callable[[HttpExchange], Awaitable[None]]

@@ -49,6 +49,7 @@ DOCUMENTS: Final = MappingProxyType(
             patterns=MappingProxyType(
                 {
                     "/name": "^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$",
+                    "/remotes/*/headers/*/name": "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
                     "/remotes/*/url": "^(https?://[^\\s]+|\\{[a-zA-Z_][a-zA-Z0-9_]*\\}[^\\s]*)$",
                 }
             ),
