@@ -35,6 +35,7 @@ PLACES = {
     NEWS: StreamPlace(FOLLOW),
     BEAT: StreamPlace(FOLLOW, every=0.1),
     ENDED: StreamPlace(FOLLOW, order="last"),
+    "notifications/news/stopped": StreamPlace("subscriptions/listen", member="newsStopped"),
 }
 NOTIFICATIONS: dict[str, NotificationSpec[Any]] = {
     method: NotificationSpec(
@@ -207,6 +208,25 @@ async def test_a_notification_of_a_stream_does_not_come_elsewhere() -> None:
 
     async with connect_in_memory(Server(), Client()) as client:
         assert (await client.list_tools()).tools == []
+
+
+async def test_what_a_server_cannot_follow_leaves_the_lists_of_a_listen_stream() -> None:
+    acknowledged = asyncio.get_running_loop().create_future()
+
+    class Server(NewsServer, mcp.Server):
+        SENDS = frozenset({"notifications/tools/list_changed"})
+
+        async def on_list_tools(self, session: Any, params: Any) -> Any: ...
+
+    class Listening(Client):
+        async def on_subscriptions_acknowledged(self, params: Any) -> None:
+            acknowledged.set_result(params.notifications.to_wire())
+
+    async with connect_in_memory(Server(), Listening()) as client:
+        wanted = {"toolsListChanged": True, "newsStopped": True}
+        listening = asyncio.ensure_future(client.subscriptions_listen(notifications=wanted))
+        assert await asyncio.wait_for(acknowledged, 5) == {"toolsListChanged": True}
+        listening.cancel()
 
 
 async def refuse(session: Any) -> None:
