@@ -20,6 +20,7 @@ from mcp_revisions import (
     McpError,
     Options,
     RemoteError,
+    RequestTimeout,
     connect_in_memory,
 )
 from mcp_revisions import v2026_07_28 as mcp
@@ -74,10 +75,20 @@ class NewsSession(ExtensionSession, mcp.Session):
     PRINCIPALS: ClassVar = {"news/count": -32024}
 
 
+class OtherSession(ExtensionSession, mcp.Session):
+    PRINCIPALS: ClassVar = {"other": -32024}
+
+
+class OtherServer(ServerBase[Any]):
+    EXTENSION = Extension(identifier="example.org/other", revision="2026-07-28")
+    EXTENDED_TABLE = extended_table
+    EXTENDED_SESSION: ClassVar[type[Any]] = OtherSession
+
+
 class NewsServer(ServerBase[Any]):
     EXTENSION = EXTENSION
     EXTENDED_TABLE = extended_table
-    EXTENDED_SESSION = NewsSession
+    EXTENDED_SESSION: ClassVar[type[Any]] = NewsSession
     REQUESTS: ClassVar[RequestHandlers] = {
         FOLLOW: (REQUESTS[FOLLOW], "follow"),
         "news/count": (REQUESTS["news/count"], "count"),
@@ -100,7 +111,7 @@ Follow = Callable[[Any], Awaitable[None]]
 
 
 def serving(follow: Follow) -> Any:
-    class Server(NewsServer, mcp.Server):
+    class Server(OtherServer, NewsServer, mcp.Server):
         async def follow(self, session: Any, params: Any) -> Any:
             await follow(session)
             return m.EmptyResult()
@@ -166,10 +177,13 @@ async def test_a_heartbeat_repeats_what_came_last_and_leaving_ends_the_handler()
     ended = asyncio.Event()
 
     async def follow(session: Any) -> None:
-        await tell(session, BEGAN, NEWS)
+        await asyncio.sleep(0.3)  # nothing beats before a stream begins
+        await asyncio.create_task(tell(session, BEGAN, NEWS))
         try:
             await asyncio.Event().wait()
         finally:
+            with pytest.raises(Disconnected, match=f"the client no longer awaits {FOLLOW}"):
+                await tell(session, NEWS)
             ended.set()
 
     async with connect_in_memory(serving(follow), Client()) as client:
@@ -223,7 +237,7 @@ async def test_what_a_server_cannot_follow_leaves_the_lists_of_a_listen_stream()
             acknowledged.set_result(params.notifications.to_wire())
 
     async with connect_in_memory(Server(), Listening()) as client:
-        wanted = {"toolsListChanged": True, "newsStopped": True}
+        wanted = m.SubscriptionFilter.from_wire({"toolsListChanged": True, "newsStopped": True})
         listening = asyncio.ensure_future(client.subscriptions_listen(notifications=wanted))
         assert await asyncio.wait_for(acknowledged, 5) == {"toolsListChanged": True}
         listening.cancel()
@@ -234,6 +248,10 @@ async def refuse(session: Any) -> None:
 
 
 async def end_at_once(session: Any) -> None: ...
+
+
+async def begin_late(session: Any) -> None:
+    await asyncio.Event().wait()
 
 
 async def begin_otherwise(session: Any) -> None:
@@ -255,12 +273,13 @@ async def test_a_stream_that_goes_wrong_ends_with_one_error() -> None:
     cases: dict[Follow, tuple[type[Exception], str]] = {
         refuse: (McpError, "no such news"),
         end_at_once: (RemoteError, f"the stream of {FOLLOW} begins with its end"),
+        begin_late: (RequestTimeout, f"{FOLLOW} was not answered within 1 s"),
         begin_otherwise: (RemoteError, f"the stream of {FOLLOW} begins with {NEWS}"),
         say_nothing: (Disconnected, f"the stream of {FOLLOW} has said nothing for 0.2 s"),
     }
     for follow, (kind, message) in cases.items():
         with case(follow.__name__), pytest.raises(kind, match=message):
-            await follow_through(serving(follow))
+            await follow_through(serving(follow), timeout=1.0)
     async with (
         connect_in_memory(
             serving(say_too_much), Client(), options=Options(max_waiting=3)
