@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar
 
 import pytest
-from mcp_protogen.runtime.client.request_stream import RequestStream, StreamClient
+from mcp_protogen.runtime.client.request_stream import RequestStream, StreamClient, StreamingRuntime
+from mcp_protogen.runtime.client.versions import VersionedClient, VersionedRuntime
 from mcp_protogen.runtime.core.extensions import Extension
 from mcp_protogen.runtime.core.options import CallOptions
 from mcp_protogen.runtime.core.spec import NotificationSpec, RequestSpec, StreamPlace
@@ -103,8 +104,8 @@ class NewsClient(StreamClient):
     EXTENDED_TABLE = extended_table
 
 
-class Client(NewsClient, mcp.Client):
-    pass
+class Client(VersionedClient, NewsClient, mcp.Client):
+    """It might have the versions of another extension."""
 
 
 Follow = Callable[[Any], Awaitable[None]]
@@ -157,6 +158,13 @@ async def test_a_stream_has_its_notifications_in_order_up_to_the_last() -> None:
 
     seen = await follow_through(serving(follow))
     assert seen == [(BEGAN, 0), (NEWS, 1), (BEGAN, 2), (ENDED, 3)]
+
+
+def test_the_runtime_of_one_extension_does_not_replace_that_of_another() -> None:
+    for bases in ((NewsClient, VersionedClient, mcp.Client), (Client,)):
+        runtime = type("Both", bases, {})().__mcp_runtime__
+        assert isinstance(runtime, VersionedRuntime)
+        assert isinstance(runtime, StreamingRuntime)
 
 
 async def test_two_streams_at_once_are_told_apart() -> None:

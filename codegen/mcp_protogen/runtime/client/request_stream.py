@@ -3,7 +3,7 @@
 from asyncio import Queue, Task, TimerHandle, get_running_loop, wait
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, Generic, NamedTuple, Self, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeVar, cast
 
 from ..core.connection_errors import Disconnected, RequestTimeout
 from ..core.errors import InvalidAnswer, LocalError, RequestId
@@ -56,8 +56,10 @@ class StreamClient(ClientBase):
     """The base of a client whose requests have streams."""
 
     @made_once
-    def __mcp_runtime__(self) -> StreamingRuntime:
-        return StreamingRuntime(self)
+    def __mcp_runtime__(self) -> ClientRuntime:
+        # Another extension of the client may have its own.
+        runtime: Any = type("Runtime", (StreamingRuntime, type(super().__mcp_runtime__)), {})
+        return cast(ClientRuntime, runtime(self))
 
 
 class RequestStream(Generic[N]):
@@ -70,7 +72,7 @@ class RequestStream(Generic[N]):
     def __init__(
         self, client: StreamClient, spec: AnyRequest, params: Any, options: CallOptions
     ) -> None:
-        self._runtime = client.__mcp_runtime__
+        self._runtime = cast(StreamingRuntime, client.__mcp_runtime__)
         self._open: Callable[[], Awaitable[Any]] = partial(
             self._runtime.open, self, spec, params, options
         )

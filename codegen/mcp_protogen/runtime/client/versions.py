@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from ..connection import Connection
 from ..core.errors import McpError
@@ -56,7 +56,9 @@ class VersionedClient(ClientBase):
 
     @made_once
     def __mcp_runtime__(self) -> ClientRuntime:
-        return VersionedRuntime(self)
+        # Another extension of the client may have its own.
+        runtime: Any = type("Runtime", (VersionedRuntime, type(super().__mcp_runtime__)), {})
+        return cast(ClientRuntime, runtime(self))
 
 
 def agree(
