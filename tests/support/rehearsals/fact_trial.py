@@ -202,7 +202,7 @@ class TaggedServer:
     def refuse(self) -> Any:
         listing = {code: of for code, of in self.rules.outdated.items() if isinstance(of, str)}
         ((code, member),) = listing.items()
-        raise McpError(code, "stale", {member: [LIST_TOOLS]})
+        raise McpError(code, "stale", {member: [None, {}, LIST_TOOLS]})
 
 
 async def try_tags() -> None:
@@ -227,6 +227,19 @@ async def try_tags() -> None:
                     await client.call_tool("a")
             sent = [tags for method, tags in tagged.asked if method == CALL_TOOL]
             assert sent == [known, known, None], sent
+        tagged.calls += [tagged.answer] * 2
+        await client.list_tools()
+        sharing = side("Client")
+        sharing.cache = client.cache
+        async with client_of(tagged.server, sharing):
+            await sharing.list_tools()
+            await sharing.call_tool("a")
+        assert tagged.asked[-1] == (CALL_TOOL, known), tagged.asked
+        assert tagged.asked.count((LIST_TOOLS, None)) == 2, tagged.asked
+    async with client_of(tagged.server, client):
+        await client.call_tool("a")
+    # It might be another server.
+    assert tagged.asked[-1] == (CALL_TOOL, None), tagged.asked
     for revision in (NEXT, BEFORE):
         tagged.asked.clear()
         other = side("Client", revision)
