@@ -1,6 +1,6 @@
 """Server cards of the URLs that users name, with the classes of the package."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -21,9 +21,10 @@ def published_documents() -> Mapping[str, Any]:
 
 @cache
 def card_client() -> Any:
-    """Return the class of clients that read cards, of the newest revision."""
-    *_, newest = protocol().REVISIONS
-    return newest.load().__mcp_part__("server_card").ServerCardClient
+    """Return the class of clients that read cards, of the newest revision that has them."""
+    newest_first = (revision.load() for revision in reversed(protocol().REVISIONS))
+    parts: Iterator[Any] = (module.__mcp_part__("server_card") for module in newest_first)
+    return next(part for part in parts if part is not None).ServerCardClient
 
 
 async def card_of(url: str, timeout: float) -> dict[str, Any] | None:
