@@ -29,6 +29,7 @@ def test_a_filter_is_what_was_asked_for() -> None:
     cases: list[tuple[Any, Any]] = [
         (EVERYTHING, {**EVERYTHING, "resourceSubscriptions": ["file:///a", "file:///b"]}),
         ({}, {}),
+        ({"resourceSubscriptions": [""]}, {"resourceSubscriptions": [""]}),
         ({"toolsListChanged": False, "resourceSubscriptions": [], "unknown": True}, {}),
     ]
     for wanted, written in cases:

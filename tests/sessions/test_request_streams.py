@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar
 
 import pytest
-from mcp_protogen.runtime.client.request_stream import RequestStream, StreamClient
+from mcp_protogen.runtime.client.request_stream import RequestStream, StreamClient, StreamingRuntime
+from mcp_protogen.runtime.client.versions import VersionedClient, VersionedRuntime
 from mcp_protogen.runtime.core.extensions import Extension
 from mcp_protogen.runtime.core.options import CallOptions
 from mcp_protogen.runtime.core.spec import NotificationSpec, RequestSpec, StreamPlace
@@ -20,6 +21,7 @@ from mcp_revisions import (
     McpError,
     Options,
     RemoteError,
+    RequestTimeout,
     connect_in_memory,
 )
 from mcp_revisions import v2026_07_28 as mcp
@@ -35,6 +37,7 @@ PLACES = {
     NEWS: StreamPlace(FOLLOW),
     BEAT: StreamPlace(FOLLOW, every=0.1),
     ENDED: StreamPlace(FOLLOW, order="last"),
+    "notifications/news/stopped": StreamPlace("subscriptions/listen", member="newsStopped"),
 }
 NOTIFICATIONS: dict[str, NotificationSpec[Any]] = {
     method: NotificationSpec(
@@ -73,10 +76,20 @@ class NewsSession(ExtensionSession, mcp.Session):
     PRINCIPALS: ClassVar = {"news/count": -32024}
 
 
+class OtherSession(ExtensionSession, mcp.Session):
+    PRINCIPALS: ClassVar = {"other": -32024}
+
+
+class OtherServer(ServerBase[Any]):
+    EXTENSION = Extension(identifier="example.org/other", revision="2026-07-28")
+    EXTENDED_TABLE = extended_table
+    EXTENDED_SESSION: ClassVar[type[Any]] = OtherSession
+
+
 class NewsServer(ServerBase[Any]):
     EXTENSION = EXTENSION
     EXTENDED_TABLE = extended_table
-    EXTENDED_SESSION = NewsSession
+    EXTENDED_SESSION: ClassVar[type[Any]] = NewsSession
     REQUESTS: ClassVar[RequestHandlers] = {
         FOLLOW: (REQUESTS[FOLLOW], "follow"),
         "news/count": (REQUESTS["news/count"], "count"),
@@ -91,15 +104,15 @@ class NewsClient(StreamClient):
     EXTENDED_TABLE = extended_table
 
 
-class Client(NewsClient, mcp.Client):
-    pass
+class Client(VersionedClient, NewsClient, mcp.Client):
+    """It might have the versions of another extension."""
 
 
 Follow = Callable[[Any], Awaitable[None]]
 
 
 def serving(follow: Follow) -> Any:
-    class Server(NewsServer, mcp.Server):
+    class Server(OtherServer, NewsServer, mcp.Server):
         async def follow(self, session: Any, params: Any) -> Any:
             await follow(session)
             return m.EmptyResult()
@@ -147,6 +160,13 @@ async def test_a_stream_has_its_notifications_in_order_up_to_the_last() -> None:
     assert seen == [(BEGAN, 0), (NEWS, 1), (BEGAN, 2), (ENDED, 3)]
 
 
+def test_the_runtime_of_one_extension_does_not_replace_that_of_another() -> None:
+    for bases in ((NewsClient, VersionedClient, mcp.Client), (Client,)):
+        runtime = type("Both", bases, {})().__mcp_runtime__
+        assert isinstance(runtime, VersionedRuntime)
+        assert isinstance(runtime, StreamingRuntime)
+
+
 async def test_two_streams_at_once_are_told_apart() -> None:
     numbers = iter(range(2))
 
@@ -165,10 +185,13 @@ async def test_a_heartbeat_repeats_what_came_last_and_leaving_ends_the_handler()
     ended = asyncio.Event()
 
     async def follow(session: Any) -> None:
-        await tell(session, BEGAN, NEWS)
+        await asyncio.sleep(0.3)  # nothing beats before a stream begins
+        await asyncio.create_task(tell(session, BEGAN, NEWS))
         try:
             await asyncio.Event().wait()
         finally:
+            with pytest.raises(Disconnected, match=f"the client no longer awaits {FOLLOW}"):
+                await tell(session, NEWS)
             ended.set()
 
     async with connect_in_memory(serving(follow), Client()) as client:
@@ -209,11 +232,34 @@ async def test_a_notification_of_a_stream_does_not_come_elsewhere() -> None:
         assert (await client.list_tools()).tools == []
 
 
+async def test_what_a_server_cannot_follow_leaves_the_lists_of_a_listen_stream() -> None:
+    acknowledged = asyncio.get_running_loop().create_future()
+
+    class Server(NewsServer, mcp.Server):
+        SENDS = frozenset({"notifications/tools/list_changed"})
+
+        async def on_list_tools(self, session: Any, params: Any) -> Any: ...
+
+    class Listening(Client):
+        async def on_subscriptions_acknowledged(self, params: Any) -> None:
+            acknowledged.set_result(params.notifications.to_wire())
+
+    async with connect_in_memory(Server(), Listening()) as client:
+        wanted = m.SubscriptionFilter.from_wire({"toolsListChanged": True, "newsStopped": True})
+        listening = asyncio.ensure_future(client.subscriptions_listen(notifications=wanted))
+        assert await asyncio.wait_for(acknowledged, 5) == {"toolsListChanged": True}
+        listening.cancel()
+
+
 async def refuse(session: Any) -> None:
     raise McpError(-32023, "no such news")
 
 
 async def end_at_once(session: Any) -> None: ...
+
+
+async def begin_late(session: Any) -> None:
+    await asyncio.Event().wait()
 
 
 async def begin_otherwise(session: Any) -> None:
@@ -235,12 +281,13 @@ async def test_a_stream_that_goes_wrong_ends_with_one_error() -> None:
     cases: dict[Follow, tuple[type[Exception], str]] = {
         refuse: (McpError, "no such news"),
         end_at_once: (RemoteError, f"the stream of {FOLLOW} begins with its end"),
+        begin_late: (RequestTimeout, f"{FOLLOW} was not answered within 1 s"),
         begin_otherwise: (RemoteError, f"the stream of {FOLLOW} begins with {NEWS}"),
         say_nothing: (Disconnected, f"the stream of {FOLLOW} has said nothing for 0.2 s"),
     }
     for follow, (kind, message) in cases.items():
         with case(follow.__name__), pytest.raises(kind, match=message):
-            await follow_through(serving(follow))
+            await follow_through(serving(follow), timeout=1.0)
     async with (
         connect_in_memory(
             serving(say_too_much), Client(), options=Options(max_waiting=3)

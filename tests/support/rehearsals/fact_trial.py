@@ -124,9 +124,19 @@ async def try_parts() -> None:
     app.tool(count)
     taken: list[Json] = []
 
-    def take(part: Any) -> None:
+    async def take(part: Any) -> None:
+        # The first one takes longest.
+        await asyncio.sleep(0 if taken else 0.05)
         taken.append(part.to_wire())
 
+    wrong: list[tuple[tuple[Any, ...], Json]] = [
+        ((mcp.Client, mcp.client.PartialResults), {}),
+        ((mcp.client.PartialResults, mcp.Client), {"on_partial_tool_result": take}),
+    ]
+    for bases, members in wrong:
+        with suppress(TypeError):
+            type("Wrong", bases, members)
+            raise AssertionError("a class that takes no parts was made")
     client: Any = type("Taking", (mcp.client.PartialResults, mcp.Client), {})()
     async with client_of(app, client):
         assert (await client.call_tool("count")).text == "1, 2"
@@ -136,7 +146,8 @@ async def try_parts() -> None:
         assert [part[places.number] for part in taken] == [0, 1]
         assert [part["structuredContent"] for part in taken] == [[1], [2]]
         assert len({part[places.token] for part in taken}) == 1
-    for revision in (NEXT, BEFORE):
+    tokens: list[tuple[str, object]] = [(NEXT, "a"), (BEFORE, "a"), (BEFORE, {})]
+    for revision, token in tokens:
         heard: list[Any] = []
         losses: list[Any] = []
 
@@ -146,12 +157,12 @@ async def try_parts() -> None:
         client = side("Client", revision, on_partial_tool_result=hear)
         spec = client.TABLE.spec_of(CALL_TOOL)
         call = MethodCall(spec.method, spec.params(name="count"), "", None, {})
-        asking = call.with_meta({places.token: "a"}).params
+        asking = call.with_meta({places.token: token}).params
         async with client_of(app, client, options=Options(on_loss=losses.append)):
             assert (await client.request(spec, asking)).text == "1, 2"
         assert heard == []
         refused = [loss.method for loss in losses if loss.what == "refused"]
-        assert refused == ([] if revision == NEXT else [places.method]), losses
+        assert refused == ([places.method] if (revision, token) == (BEFORE, "a") else []), losses
     older, losses = load(BEFORE).App("whole"), []
     older.tool(lambda: "1, 2", name="count")
     client = type("Taking", (mcp.client.PartialResults, mcp.Client), {})()
@@ -202,7 +213,7 @@ class TaggedServer:
     def refuse(self) -> Any:
         listing = {code: of for code, of in self.rules.outdated.items() if isinstance(of, str)}
         ((code, member),) = listing.items()
-        raise McpError(code, "stale", {member: [LIST_TOOLS]})
+        raise McpError(code, "stale", {member: [None, {}, LIST_TOOLS]})
 
 
 async def try_tags() -> None:
@@ -227,6 +238,19 @@ async def try_tags() -> None:
                     await client.call_tool("a")
             sent = [tags for method, tags in tagged.asked if method == CALL_TOOL]
             assert sent == [known, known, None], sent
+        tagged.calls += [tagged.answer] * 2
+        await client.list_tools()
+        sharing = side("Client")
+        sharing.cache = client.cache
+        async with client_of(tagged.server, sharing):
+            await sharing.list_tools()
+            await sharing.call_tool("a")
+        assert tagged.asked[-1] == (CALL_TOOL, known), tagged.asked
+        assert tagged.asked.count((LIST_TOOLS, None)) == 2, tagged.asked
+    async with client_of(tagged.server, client):
+        await client.call_tool("a")
+    # It might be another server.
+    assert tagged.asked[-1] == (CALL_TOOL, None), tagged.asked
     for revision in (NEXT, BEFORE):
         tagged.asked.clear()
         other = side("Client", revision)

@@ -66,6 +66,7 @@ class RuledCache:
     def __init__(self, shared: Cache, rules: CacheRules) -> None:
         self.shared = shared
         self._rules = rules
+        self._mark: object = None
         self._tags: dict[str, str] = {}
         self._walks: dict[tuple[str, bytes], _Walk] = {}
 
@@ -78,6 +79,10 @@ class RuledCache:
         params: Any,
         options: CallOptions,
     ) -> Any:
+        if mark is not self._mark:
+            # Another connection may be to another server.
+            self._mark, self._tags, self._walks = mark, {}, {}
+
         async def send_ruled(spec: AnyRequest, params: Any, options: CallOptions) -> Any:
             # Only servers with tags get them, so translation need not see them.
             known = [members({self._rules.known: self._tags})] if self._tags else []
@@ -88,17 +93,18 @@ class RuledCache:
                 self._drop(member_at(error.data, (of,)) if isinstance(of, str) else [*of])
                 raise
             self._drop(meta_of(result).get(self._rules.stale))
-            if "cacheable" not in spec.traits:
-                return result
-            self._tags.pop(spec.method, None)
-            tag = member_at(result, (self._rules.tag,)) if self._rules.tag else None
-            if isinstance(tag, str):
-                self._tags[spec.method] = tag
-            if self._rules.whole_lists and "paginated" in spec.traits:
+            if self._rules.whole_lists and {"cacheable", "paginated"} <= spec.traits:
                 return self._as_part(spec, params, result, rules)
             return result
 
-        return await self.shared.request(mark, rules, send_ruled, spec, params, options)
+        result = await self.shared.request(mark, rules, send_ruled, spec, params, options)
+        if self._rules.tag and "cacheable" in spec.traits:
+            # The result may be one that another client has fetched.
+            self._tags.pop(spec.method, None)
+            tag = member_at(result, (self._rules.tag,))
+            if isinstance(tag, str):
+                self._tags[spec.method] = tag
+        return result
 
     def remove_stale(self, table: MessageCodec, notification: str, uri: str | None) -> None:
         changed = features_of(table.notifications.get(notification))
@@ -109,8 +115,9 @@ class RuledCache:
 
     def _drop(self, methods: object) -> None:
         for method in methods if is_array(methods) else ():
-            self._tags.pop(method, None)
-            self.shared.clear(method)
+            if isinstance(method, str):
+                self._tags.pop(method, None)
+                self.shared.clear(method)
 
     def _as_part(self, spec: AnyRequest, params: Any, page: ResultT, rules: Rules) -> ResultT:
         """Return a page under the terms of all pages of its list so far."""

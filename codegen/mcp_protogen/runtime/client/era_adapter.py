@@ -153,8 +153,7 @@ class ToHandshake(ClientConnection):
         if handler is None or self.hears_all or not is_change(spec.known_as):
             return super().on_notification(notification)
         self.runtime.note_notification(spec.method, params)
-        uri = declared_member(params, "uri")
-        change = (spec.known_as, uri or "")
+        change = (spec.known_as, declared_member(params, "uri"))
         streams = [id for id, wanted in self._streams.items() if change in wanted]
         return self._notify(handler, params, streams)
 

@@ -53,7 +53,7 @@ class ListenStream:
     async def follow_lists(self, methods: Container[str]) -> None:
         connection = self._endpoint.connection
         names = filter(is_list_change, connection.table.first_names)
-        known = {(name, "") for name in names if connection.table.name_of(name) in methods}
+        known = {(name, None) for name in names if connection.table.name_of(name) in methods}
         lists = self._selectors.narrow(frozenset(known), connection.declared["server"])
         try:
             await self._listen(lambda filter: filter | lists)
@@ -61,7 +61,7 @@ class ListenStream:
             _log.warning("the server does not report changes of its lists: %s", error)
 
     def hears(self, method: str) -> bool:
-        return (method, "") in self._filter
+        return (method, None) in self._filter
 
     async def change_subscription(self, method: str, uri: str) -> None:
         """Start or stop listening for changes of a resource, depending on `method`."""
@@ -134,9 +134,9 @@ class ListenStream:
                 except (ProtocolError, ConnectionError, TimeoutError) as error:
                     reason = error
         endpoint = self._endpoint
-        for method, uri in sorted(self._filter):
+        for method, uri in sorted(self._filter, key=repr):
             spec = endpoint.connection.table.spec_of(method)
-            params = validator_of(spec.params)({"uri": uri} if uri else {})
+            params = validator_of(spec.params)({} if uri is None else {"uri": uri})
             endpoint.handle_notification(Notification(spec, params))
 
     def take_notification(self, method: str, params: WireModel, meta: Mapping[str, Any]) -> bool:

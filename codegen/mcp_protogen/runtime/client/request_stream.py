@@ -1,11 +1,11 @@
 """The streams of a client's long requests, such as those for events."""
 
-from asyncio import Queue, Task, TimerHandle, get_running_loop
+from asyncio import Queue, Task, TimerHandle, get_running_loop, wait
 from collections.abc import Awaitable, Callable
 from functools import cache, partial
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
-from ..core.connection_errors import Disconnected
+from ..core.connection_errors import Disconnected, RequestTimeout
 from ..core.errors import InvalidAnswer, LocalError, RequestId
 from ..core.middleware import meta_of
 from ..core.options import CallOptions
@@ -77,18 +77,18 @@ class RequestStream(Generic[N]):
     def __init__(
         self, client: StreamClient, spec: AnyRequest, params: Any, options: CallOptions
     ) -> None:
-        self._runtime = client.__mcp_runtime__
+        self._runtime = cast(StreamingRuntime, client.__mcp_runtime__)
         self._open: Callable[[], Awaitable[Any]] = partial(
             self._runtime.open, self, spec, params, options
         )
-        self._method = spec.method
+        self._spec = spec
         places = {
             notification.method: notification.stream
             for notification in client.TABLE.notifications.values()
             if notification.stream is not None and notification.stream.request == spec.known_as
         }
         self._orders = {method: place.order for method, place in places.items()}
-        self._every = max((place.every for place in places.values()), default=0.0)
+        self._longest_pause = 2 * max((place.every for place in places.values()), default=0.0)
         self._queue = Queue[StreamNotification[N] | Exception | None]()
         self._task: Task[None] | None = None
         self._timer: TimerHandle | None = None
@@ -100,24 +100,31 @@ class RequestStream(Generic[N]):
     async def __aenter__(self) -> Self:
         """Send the request, and wait for the notification with which its stream begins.
 
-        Raise the errors of the request, and `InvalidAnswer` if the stream begins otherwise.
+        Raise the errors of the request, `RequestTimeout` if that does not come in time, and
+        `InvalidAnswer` if the stream begins otherwise.
         """
-        self._task = self._runtime.endpoint.tasks.start(self._run())
-        self._watch()
+        method, endpoint = self._spec.method, self._runtime.endpoint
+        self._task = endpoint.tasks.start(self._run())
         first = [method for method, order in self._orders.items() if order == "first"]
         if first:
+            options = endpoint.options
+            seconds = options.timeouts.get(self._spec.known_as, options.timeout)
+            self._watch(seconds, RequestTimeout(method, seconds))
             try:
                 self._first = await anext(self, None)
                 if self._first is None or self._first.method != first[0]:
                     came = "its end" if self._first is None else self._first.method
-                    raise InvalidAnswer(f"the stream of {self._method} begins with {came}")
+                    raise InvalidAnswer(f"the stream of {method} begins with {came}")
             except BaseException:
-                self._close()
+                await self.__aexit__()
                 raise
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self._close()
+        if self._task is not None:
+            # Otherwise a connection that closes next would not send the cancellation.
+            await wait([self._task])
 
     def _close(self) -> None:
         self._end()
@@ -140,26 +147,27 @@ class RequestStream(Generic[N]):
             if self._timer is not None:
                 self._timer.cancel()
 
-    def _watch(self) -> None:
-        """A stream with heartbeats is dead if it says nothing for twice their time."""
+    def _watch(self, seconds: float, error: Exception) -> None:
+        """Give up with an error if nothing is taken for some time; 0 stands for no limit."""
         if self._timer is not None:
             self._timer.cancel()
-        if self._every and not self._ended:
-            self._timer = get_running_loop().call_later(2 * self._every, self._give_up)
+        if seconds and not self._ended:
+            self._timer = get_running_loop().call_later(seconds, self._give_up, error)
 
-    def _give_up(self) -> None:
-        silence = f"the stream of {self._method} has said nothing for {2 * self._every:g} s"
-        self._end(Disconnected(silence))
+    def _give_up(self, error: Exception) -> None:
+        self._end(error)
         self._close()
 
     def take(self, method: str, params: N) -> None:
         if self._ended or method not in self._orders:
             return
         if self._queue.qsize() >= (most := self._runtime.endpoint.options.max_waiting):
-            self._end(LocalError(f"more than {most} notifications of {self._method} wait"))
-            self._close()
+            self._give_up(LocalError(f"more than {most} notifications of {self._spec.method} wait"))
             return
-        self._watch()
+        # A stream with heartbeats is dead if it says nothing for twice their time.
+        pause = self._longest_pause
+        silence = f"the stream of {self._spec.method} has said nothing for {pause:g} s"
+        self._watch(pause, Disconnected(silence))
         self._queue.put_nowait(StreamNotification(method, params))
         if self._orders[method] == "last":
             self._end()

@@ -28,8 +28,8 @@ RESOURCE_UPDATED: Final = "notifications/resources/updated"
 SUBSCRIBE: Final = "resources/subscribe"
 UNSUBSCRIBE: Final = "resources/unsubscribe"
 
-Filter: TypeAlias = frozenset[tuple[str, str]]
-"""The content of a listen stream: methods, each with the key of one thing, or "" for all."""
+Filter: TypeAlias = frozenset[tuple[str, str | None]]
+"""The content of a listen stream: methods, each with the key of one thing, or None for all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,9 +84,9 @@ class Selectors(dict[str, NotificationSpec[Any]]):
 
     def write(self, filter: Filter) -> JSONObject:
         return {
-            member: True if "" in keys else sorted(keys)
+            member: sorted(keys_in(filter, spec.known_as)) or True
             for member, spec in self.items()
-            if (keys := keys_in(filter, spec.known_as))
+            if any(spec.known_as == method for method, _ in filter)
         }
 
     def narrow(self, filter: Filter, declared: Mapping[str, Any]) -> Filter:
@@ -98,7 +98,7 @@ class Selectors(dict[str, NotificationSpec[Any]]):
 
 
 def keys_in(filter: Filter, method: str) -> frozenset[str]:
-    return frozenset(key for name, key in filter if name == method)
+    return frozenset(key for name, key in filter if name == method and key is not None)
 
 
 class Listeners:
@@ -161,16 +161,19 @@ class Listeners:
         return (keys_in(filter, RESOURCE_UPDATED) for filter in self._streams.values())
 
     def matching(self, method: str, uri: str | None) -> list[RequestId]:
-        return [id for id, filter in self._streams.items() if (method, uri or "") in filter]
+        return [id for id, filter in self._streams.items() if (method, uri) in filter]
 
     def wants(self, uri: str | None) -> bool:
         """Return whether a client of the handshake era gets a notification."""
         return uri is None or uri in self._uris
 
 
-def _keys(value: object) -> Iterator[str]:
-    items = value if is_array(value) else [""] * (value is True)
-    return (item for item in items if isinstance(item, str))
+def _keys(value: object) -> Iterator[str | None]:
+    if value is True:
+        yield None
+    for item in value if is_array(value) else ():
+        if isinstance(item, str):
+            yield item
 
 
 def _size(uri: str) -> int:

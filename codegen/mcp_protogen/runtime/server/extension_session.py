@@ -1,6 +1,6 @@
 """Sessions of an extension whose requests have streams, or need an authenticated sender."""
 
-from asyncio import current_task, get_running_loop, sleep
+from asyncio import get_running_loop, sleep
 from collections.abc import Mapping
 from contextlib import suppress
 from types import MappingProxyType
@@ -34,7 +34,9 @@ class ExtensionSession(SessionBase):
         self._latest: tuple[NotificationSpec[Any], Any] | None = None
         self._due = 0.0
         method = None if context.call is None else context.call.spec.method
-        code = None if method is None else self.PRINCIPALS.get(method)
+        # A session may be of several extensions.
+        principals = (vars(base).get("PRINCIPALS", {}) for base in type(self).__mro__)
+        code = next((codes[method] for codes in principals if method in codes), None)
         if code is not None and context.principal is None:
             raise McpError(code, f"{method} needs an authenticated sender")
 
@@ -54,11 +56,15 @@ class ExtensionSession(SessionBase):
         await self._send(spec, params, call)
         if begins and (beat := self._find(place.request, "every")) is not None:
             task = self._context.endpoint.tasks.start(self._beat(beat, call))
-            if (handler := current_task()) is not None:
-                handler.add_done_callback(lambda _: task.cancel())
+            # The sender may be a task that ends before the handler.
+            job = self._context.endpoint.jobs.find(call.id)
+            if job is not None and job.task is not None:
+                job.task.add_done_callback(lambda _: task.cancel())
 
     def _check_order(self, spec: NotificationSpec[Any], call: Request[Any]) -> None:
         method = call.spec.method
+        if not self._context.is_awaited():
+            raise Disconnected(f"the client no longer awaits {method}")
         if self._latest is None:
             first = self._find(call.spec.known_as, "first")
             if first not in (None, spec):
@@ -73,11 +79,15 @@ class ExtensionSession(SessionBase):
         return next(found, None)
 
     async def _send(self, spec: NotificationSpec[Any], params: Any, call: Request[Any]) -> None:
-        context = self._context
+        context, before = self._context, self._latest
         meta = members({SUBSCRIPTION_ID: call.id})
-        await context.endpoint.notify(spec, params, meta=meta, via=context.beside, about=call)
-        self._latest = (spec, params)
-        self._due = get_running_loop().time()
+        # What another task sends meanwhile comes after it.
+        self._latest, self._due = (spec, params), get_running_loop().time()
+        try:
+            await context.endpoint.notify(spec, params, meta=meta, via=context.beside, about=call)
+        except LocalError:
+            self._latest = before
+            raise
 
     async def _beat(self, spec: NotificationSpec[Any], call: Request[Any]) -> None:
         loop, every = get_running_loop(), 0.0 if spec.stream is None else spec.stream.every

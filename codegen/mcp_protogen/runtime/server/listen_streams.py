@@ -85,11 +85,11 @@ class ListenStreams:
         following = list[Task[None]]()
         try:
             follows: Following = {}
-            ids = {key for method, key in filter if not is_change(method)}
+            ids = {key for method, key in filter if key is not None and not is_change(method)}
             if layer is not None and ids:
                 follows = await layer.find_following(self._connection, request, ids)
-            unknown = ids - follows.keys()
-            filter = await self._watch(frozenset(kept for kept in filter if kept[1] not in unknown))
+            known = (entry for entry in filter if is_change(entry[0]) or entry[1] in follows)
+            filter = await self._watch(frozenset(known))
             listeners.narrow(id, filter)
             await self._acknowledge(id, selectors.write(filter))
             following += [endpoint.tasks.start(follow()) for follow in follows.values()]

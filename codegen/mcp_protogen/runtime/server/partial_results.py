@@ -37,7 +37,7 @@ class SendsParts:
         """
         context, (method, key, number, _) = self._context, self.__mcp_parts__
         token = context.meta.get(key)
-        if token is None or not context.is_awaited() or len(str(token)) > LONGEST:
+        if type(token) not in (str, int) or not context.is_awaited() or len(str(token)) > LONGEST:
             return
         reports = context.reports
         if not isinstance(reports, _NumberedReports):
@@ -45,6 +45,7 @@ class SendsParts:
         spec = context.table.notifications[method]
         names = shape_of(spec.params).names
         given = {names.get(key, key): token, names.get(number, number): reports.next}
+        part = spec.params(**given, **members)
         reports.next += 1
         with suppress(MissingCapability):
-            await context.notify(spec, spec.params(**given, **members))
+            await context.notify(spec, part)
