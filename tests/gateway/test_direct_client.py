@@ -5,12 +5,11 @@ import gzip
 import re
 import ssl
 import sys
-from asyncio import FIRST_COMPLETED, IncompleteReadError, StreamReader, StreamWriter
+from asyncio import IncompleteReadError, StreamReader, StreamWriter
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from socket import SHUT_RDWR
-from typing import Any
 
 import httpx2
 import pytest
@@ -171,15 +170,20 @@ async def test_connections_of_many_requests_at_once_are_kept() -> None:
         assert len(server.writers) == 30
 
 
-async def test_a_connection_that_is_not_used_again_ends_when_another_is_kept() -> None:
-    async with peer(OK, OK, OK) as server, use_client() as client:
+async def test_connections_that_are_not_used_again_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(direct_client, "_LONGEST_IDLE", 0.1)
+    async with peer(OK, OK) as server, use_client() as client:
         await asyncio.gather(post(client, server.url), post(client, server.url))
-        pool: Any = client
-        (kept,) = pool._idle.values()
-        kept[0]._idle_until = 0.0
-        assert await post(client, server.url) == b"ok"
-        done, _ = await asyncio.wait(server.tasks, timeout=5, return_when=FIRST_COMPLETED)
-        assert (len(server.tasks), len(done), len(kept)) == (2, 1, 1)
+        done, _ = await asyncio.wait(server.tasks, timeout=5)
+        assert len(done) == len(server.tasks) == 2
+
+
+async def test_the_length_of_a_body_is_its_own() -> None:
+    wrong = {"content-length": "9", "transfer-encoding": "chunked"}
+    async with peer(OK) as server, use_client() as client:
+        assert await post(client, server.url, **wrong) == b"ok"
+    fields = server.requests[0].split(b"\r\n")
+    assert [b"content-length: 2" in fields, b"transfer" in server.requests[0]] == [True, False]
 
 
 async def test_each_request_has_its_own_head() -> None:

@@ -216,6 +216,11 @@ FAULTS: Final[dict[str, tuple[Change, str, str]]] = {
         f"{ONE}/types/LoggingLevel/type",
         "the model has another",
     ),
+    "a type of the wire that is any value in the model": (
+        set_type("RequestId", to=True),
+        f"{ONE}/types/RequestId",
+        "the model has another",
+    ),
     "a kind that the model lacks": (
         set_both("messages", "MCPCall", to={"type": "JSONRPCRequest", "names": [], "places": {}}),
         f"{ONE}/messages/MCPCall",
@@ -275,6 +280,7 @@ def test_a_model_and_wires_without_one_meaning_are_refused_with_the_place() -> N
             assert message in problem.message
 
 
+DEEP = '{"items":' * 100 + "true" + "}" * 100
 FILE_FAULTS: Final[dict[str, tuple[Change, str, str, str]]] = {
     "a misspelt member": (
         set_both(*REQUEST, "nmes", to=[]),
@@ -287,6 +293,24 @@ FILE_FAULTS: Final[dict[str, tuple[Change, str, str, str]]] = {
         "bad-form",
         "#/wires/Streamable HTTP/types/RequestId/type",
         "'text' is not valid",
+    ),
+    "a type that is nested too deeply": (
+        lambda _, wires: wires["stdio"]["types"].update(Deep=json.loads(DEEP)),
+        "bad-form",
+        "",
+        "it is nested more than 60 levels deep",
+    ),
+    "a place of more than ten steps": (
+        set_one(*REQUEST, "places", "payload", to=["/a" * 11]),
+        "bad-form",
+        f"#/wires/{HTTP}/messages/MCPRequest/places/payload/0",
+        "does not match",
+    ),
+    "a part of more than ten steps": (
+        set_one(*REQUEST, "places", "payload" + ".a" * 10, to=["/params"]),
+        "bad-form",
+        f"#/wires/{HTTP}/messages/MCPRequest/places",
+        "does not match",
     ),
     "a transport without facts": (
         lambda _, wires: wires.update(pigeons=wires["stdio"]),
@@ -325,6 +349,22 @@ def test_a_file_of_wires_that_is_misspelt_or_differs_from_facts_is_refused(tmp_p
             place = f"schema/{REVISION}/{FILE}{pointer}"
             assert (problem.code, problem.where) == (code, place)
             assert message in problem.message
+
+
+def test_unions_of_unions_get_parts_once() -> None:
+    model, wires = split(read_schema(REVISION), make_split())
+    types = model["$defs"]
+    for number in range(60):
+        types[f"U{number}"] = {"anyOf": [{"$ref": f"#/$defs/U{number + 1}"}] * 2}
+    types["U60"] = {"type": "object", "properties": {}}
+    find(types, *OF_CALL)["payload"] = {"$ref": "#/$defs/U0"}
+    joined = join(model, wires["wires"], "", "")["$defs"]
+    assert joined["U60"]["required"] == ["_meta"]
+
+
+def test_a_method_of_any_value_is_no_message(tmp_path: Path) -> None:
+    schema = {"$defs": {"Any": {"properties": {"method": True}, "required": ["metadata"]}}}
+    assert with_wires(schema, "draft", copy_schemas(tmp_path), "schema.json") == schema
 
 
 def test_an_object_around_a_required_part_is_required() -> None:

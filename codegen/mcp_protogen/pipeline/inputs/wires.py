@@ -120,7 +120,7 @@ def _pointers(places: Iterable[str]) -> list[str]:
 @raising
 def _refuse_other_headers(wires: Mapping[str, Json], facts: Json, place: str) -> Iterator[Problem]:
     """Raise `ProblemError` for transports and headers that the facts lack or describe otherwise."""
-    for name in wires.keys() - facts.get("transports", {}).keys():
+    for name in sorted(wires.keys() - facts.get("transports", {}).keys()):
         message, pointer = "facts.json has no such transport", jsonpointer.join("wires", name)
         yield Problem("wires-disagree", message, place, pointer)
     sides: Mapping[str, Json] = facts.get("headers", {})
@@ -143,7 +143,9 @@ def _refuse_model(schema: Json, place: str) -> None:
     foreign = {
         name: _required_names(type_) - _OF_JSON_RPC
         for name, type_ in schema["$defs"].items()
-        if is_object(type_) and "const" in type_.get("properties", {}).get("method", {})
+        if is_object(type_)
+        and is_object(method := type_.get("properties", {}).get("method"))
+        and "const" in method
     }
     names = [name for name, members in foreign.items() if members]
     if names:
@@ -206,7 +208,10 @@ class _Joining:
         return messages
 
     def _add_type(self, name: str, added: Json) -> None:
-        known: Json = self.definitions.setdefault(name, {})
+        known: Any = self.definitions.setdefault(name, {})
+        if not is_object(known):
+            self._refuse("the model has another", "types", name)
+            return
         members: Json = known.setdefault("properties", {}) if "properties" in added else {}
         rest = {key: value for key, value in added.items() if key not in _OF_OBJECTS}
         for holder, values, at in (
@@ -223,7 +228,8 @@ class _Joining:
         kind, message = self._kinds[type_], self.definitions[name]
         pointers = {part: _pointers(places) for part, places in kind["places"].items()}
         parts = [*self._find_parts(message, name, kind["places"])]
-        for part in pointers.keys() - {part.path for part in parts} if name == type_ else ():
+        absent = pointers.keys() - {part.path for part in parts} if name == type_ else ()
+        for part in sorted(absent):
             self._refuse(f"{type_} has no such part", "messages", type_, "places", part)
         filled = {jsonpointer.split(place)[0] for places in pointers.values() for place in places}
         wire_type: Json = copy.deepcopy(self._types[kind["type"]])
@@ -280,14 +286,17 @@ class _Joining:
                 yield f"another value than {part.path} has its place"
             _require(schema, [name] if part.required else [])
 
-    def _find_arms(self, schema: Any, seen: frozenset[str] = frozenset()) -> Iterator[Any]:
-        """Yield a schema, or the arms of a union."""
-        found, names = self._resolve(schema)
-        arms = found.get("anyOf", ()) if is_object(found) and "properties" not in found else ()
-        for arm in arms if names.isdisjoint(seen) else ():
-            yield from self._find_arms(arm, seen | names)
-        if not arms:
-            yield found
+    def _find_arms(self, schema: Any) -> Iterator[Any]:
+        """Yield a schema, or the arms of a union; each type once."""
+        waiting, seen = [schema], set[str]()
+        while waiting:
+            found, names = self._resolve(waiting.pop())
+            if names.isdisjoint(seen):
+                seen |= names
+                if is_object(found) and "anyOf" in found and "properties" not in found:
+                    waiting += found["anyOf"]
+                else:
+                    yield found
 
     def _resolve(self, schema: Any) -> tuple[Any, frozenset[str]]:
         """Return the schema behind references, with the names of the types on the way."""

@@ -11,6 +11,7 @@ from asyncio import (
     Future,
     Protocol,
     Task,
+    TimerHandle,
     Transport,
     create_task,
     get_running_loop,
@@ -52,6 +53,9 @@ _Selector: Final = getattr(selectors, "PollSelector", selectors.SelectSelector)
 _NAMES: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _BREAK: Final = re.compile(rb"[\0\r\n]")
 
+# The fields that say where a body ends.
+_FRAMING: Final = (b"content-length", b"transfer-encoding")
+
 
 def new_http_client() -> HttpClient:
     """Return a client for one connection to a server; without httptools, it is httpx2's."""
@@ -81,7 +85,7 @@ class DirectClient:
         self._plain = new_client()
         self._usual = {name.lower(): value for name, value in self._plain.headers.raw}
         self._is_proxied = not {"http", "https", "all"}.isdisjoint(getproxies())
-        self._idle: defaultdict[object, list[_Connection]] = defaultdict(list)
+        self._idle: defaultdict[object, _Idle] = defaultdict(_Idle)
         self._has_cookies = False
         self._last = _Target(None, None, b"", b"", False)
         self._written: tuple[object, bytes] = None, b""
@@ -108,7 +112,8 @@ class DirectClient:
 
     def _head(self, method: str, to: _Target, headers: Mapping[bytes, bytes]) -> bytes:
         fields: dict[bytes, bytes] = {b"host": to.host, **self._usual, **headers}
-        fields.pop(b"content-length", None)
+        for name in _FRAMING:
+            fields.pop(name, None)
         names, values = b"".join(fields), b"".join(fields.values())
         if b"" in fields or not _NAMES.fullmatch(names) or _BREAK.search(values):
             raise httpx2().LocalProtocolError("a header field has a wrong name or value")
@@ -120,7 +125,7 @@ class DirectClient:
         if not isinstance(request, _Request):
             return await self._plain.send(request, stream=stream, follow_redirects=follow_redirects)
         to = request.to
-        connection = self._take_idle(to) or await self._connect(to.url)
+        connection = self._idle[to.origin].take() or await self._connect(to.url)
         try:
             fields = await connection.exchange(request.text)
         except BaseException:
@@ -134,14 +139,6 @@ class DirectClient:
                 httpx2().Response(connection.status, headers=fields, request=made)
             )
         return _Response(connection.status, headers, connection)
-
-    def _take_idle(self, to: _Target) -> "_Connection | None":
-        idle = self._idle[to.origin]
-        while idle:
-            if (connection := idle.pop()).is_usable:
-                return connection
-            connection.transport.abort()
-        return None
 
     async def _connect(self, url: URL) -> "_Connection":
         host, port = url.raw_host.decode(), _PORTS[url.scheme] if url.port is None else url.port
@@ -162,8 +159,8 @@ class DirectClient:
 
     async def aclose(self) -> None:
         """Close the connections that carry no request."""
-        for connection in sum(self._idle.values(), list[_Connection]()):
-            connection.transport.abort()
+        for idle in self._idle.values():
+            idle.end_all()
         await self._plain.aclose()
 
 
@@ -204,6 +201,41 @@ async def first_success(
         for attempt in waiting:
             attempt.close()
     raise failure
+
+
+class _Idle:
+    """The connections to a server that wait for a request; those that came last go first."""
+
+    def __init__(self) -> None:
+        self._connections = deque[_Connection]()
+        self._timer: TimerHandle | None = None
+
+    def take(self) -> "_Connection | None":
+        while self._connections:
+            if (connection := self._connections.pop()).is_usable:
+                return connection
+            connection.transport.abort()
+        return None
+
+    def keep(self, connection: "_Connection") -> None:
+        if len(self._connections) >= _MOST_IDLE:
+            connection.transport.abort()
+            return
+        connection.idle_until = get_running_loop().time() + _LONGEST_IDLE
+        self._connections.append(connection)
+        if self._timer is None:
+            self._end_late()
+
+    def _end_late(self) -> None:
+        loop, self._timer = get_running_loop(), None
+        while self._connections and self._connections[0].idle_until <= loop.time():
+            self._connections.popleft().transport.abort()
+        if self._connections:
+            self._timer = loop.call_at(self._connections[0].idle_until, self._end_late)
+
+    def end_all(self) -> None:
+        while self._connections:
+            self._connections.pop().transport.abort()
 
 
 class _Fields:
@@ -261,9 +293,9 @@ class _Connection(Protocol):
 
     transport: Transport
 
-    def __init__(self, idle: "list[_Connection]") -> None:
+    def __init__(self, idle: _Idle) -> None:
         self._idle = idle
-        self._idle_until = 0.0
+        self.idle_until = 0.0
         self._arrivals = _Selector()
         httptools = library("httptools", "HTTP")
         self._parser = httptools.HttpResponseParser(self)
@@ -317,21 +349,17 @@ class _Connection(Protocol):
 
     def release(self) -> None:
         """Keep the connection for another request, if the response ended and allows it."""
-        if not self._can_stay or self._failure or len(self._idle) >= _MOST_IDLE:
+        if not self._can_stay or self._failure:
             self.transport.abort()
             return
         self._resume()
         self._begin()
-        now = get_running_loop().time()
-        self._idle_until = now + _LONGEST_IDLE
-        self._idle.append(self)
-        if self._idle[0]._idle_until < now:
-            self._idle.pop(0).transport.abort()
+        self._idle.keep(self)
 
     @property
     def is_usable(self) -> bool:
         """Return whether it may carry a request: what comes before that answers none."""
-        is_late = get_running_loop().time() > self._idle_until
+        is_late = get_running_loop().time() > self.idle_until
         if is_late or self._unread or self.transport.is_closing():
             return False
         # A busy loop has not yet read what came, such as the end.
@@ -355,7 +383,7 @@ class _Connection(Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         fields = dict(self._headers)
-        ends_here = not fields.keys() & {b"content-length", b"transfer-encoding"}
+        ends_here = not fields.keys() & {*_FRAMING}
         if self._has_head and exc is None and ends_here:
             self._is_complete = True
         reason = f": {exc}" if exc else ""
