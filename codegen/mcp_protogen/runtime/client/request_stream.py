@@ -3,7 +3,7 @@
 from asyncio import Queue, Task, TimerHandle, get_running_loop, wait
 from collections.abc import Awaitable, Callable
 from functools import cache, partial
-from typing import Any, Generic, NamedTuple, Self, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeVar, cast
 
 from ..core.connection_errors import Disconnected, RequestTimeout
 from ..core.errors import InvalidAnswer, LocalError, RequestId
@@ -56,8 +56,8 @@ class StreamClient(ClientBase):
     """The base of a client whose requests have streams."""
 
     @made_once
-    def __mcp_runtime__(self) -> StreamingRuntime:
-        made: StreamingRuntime = _streaming(type(super().__mcp_runtime__))(self)
+    def __mcp_runtime__(self) -> ClientRuntime:
+        made: ClientRuntime = _streaming(type(super().__mcp_runtime__))(self)
         return made
 
 
