@@ -250,7 +250,8 @@ async def try_tags() -> None:
     async with client_of(tagged.server, client):
         await client.call_tool("a")
     # It might be another server.
-    assert tagged.asked[-1] == (CALL_TOOL, None), tagged.asked
+    *_, last = tagged.asked
+    assert last == (CALL_TOOL, None), tagged.asked
     for revision in (NEXT, BEFORE):
         tagged.asked.clear()
         other = side("Client", revision)

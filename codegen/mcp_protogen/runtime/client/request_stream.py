@@ -57,12 +57,13 @@ class StreamClient(ClientBase):
 
     @made_once
     def __mcp_runtime__(self) -> ClientRuntime:
-        made: ClientRuntime = _streaming(type(super().__mcp_runtime__))(self)
+        usual: Any = type(super().__mcp_runtime__)
+        made: ClientRuntime = _runtime_class(usual)(self)
         return made
 
 
 @cache
-def _streaming(other: type[ClientRuntime]) -> Any:
+def _runtime_class(other: type[ClientRuntime]) -> Any:
     """Return the class of runtimes that also do what that of other bases does."""
     return type("Runtime", (StreamingRuntime, other), {})
 

@@ -56,12 +56,13 @@ class VersionedClient(ClientBase):
 
     @made_once
     def __mcp_runtime__(self) -> ClientRuntime:
-        made: ClientRuntime = _versioned(type(super().__mcp_runtime__))(self)
+        usual: Any = type(super().__mcp_runtime__)
+        made: ClientRuntime = _runtime_class(usual)(self)
         return made
 
 
 @cache
-def _versioned(other: type[ClientRuntime]) -> Any:
+def _runtime_class(other: type[ClientRuntime]) -> Any:
     """Return the class of runtimes that also do what that of other bases does."""
     return type("Runtime", (VersionedRuntime, other), {})
 

@@ -29,7 +29,7 @@ def card_client() -> Any:
 
 
 def policy_for(url: str, **limits: Any) -> Any:
-    """Return what may be fetched for the URL of a user, who trusts its host."""
+    """Return the policy for documents of the URL of a user, who trusts its host."""
     host = urlsplit(url).hostname or ""
     # This machine is allowed as it is: its cards may name it otherwise.
     trusted = frozenset[str]() if is_loopback(host) else frozenset({host})
