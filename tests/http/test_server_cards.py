@@ -85,6 +85,7 @@ async def test_card_is_served_with_its_fields_by_any_method_of_reading() -> None
             ("OPTIONS", {"origin": "https://page.example"}, 204),
             ("GET", {"if-none-match": f'"x", W/{tag}'}, 304),
             ("HEAD", {"if-none-match": "*"}, 304),
+            ("OPTIONS", {"if-none-match": "*"}, 204),
             ("GET", {"if-none-match": '"x"'}, 200),
             ("POST", {}, 405),
             ("GET", {"host": "page.example"}, 421),
@@ -168,7 +169,7 @@ async def test_client_connects_by_card_catalogue_or_endpoint() -> None:
         base = f"http://127.0.0.1:{port}"
         (entry,) = await Host.read_catalog(f"{base}/mcp")
         assert entry.url == base + CARD
-        for url in (base + CARD, f"{base}/mcp"):
+        for url in (base + CARD, f"{base}/mcp", f"{base}/mcp/?key=value"):
             card = await Host.read_card(url)
             async with connect(Host.open_card(url), Host()) as client:
                 assert (await client.call_tool("look")).text == "rain"
@@ -213,11 +214,13 @@ _TOKEN: Final = [
     {
         "name": "Authorization",
         "isRequired": True,
+        "isSecret": True,
         "value": "Bearer {token}",
         "variables": {"token": {"isRequired": True, "isSecret": True}},
     },
     {"name": "X-Optional"},
 ]
+_SECRET: Final = {"isSecret": True, "default": "s3cret"}
 ATTACKS: Final[Mapping[str, tuple[object, str]]] = {
     "missing": ({}, "/\\$schema"),
     "text": (b"no JSON", "is not JSON"),
@@ -241,6 +244,14 @@ ATTACKS: Final[Mapping[str, tuple[object, str]]] = {
         remotes("http://127.0.0.1/{tenant}", variables=_TENANT, headers=_TOKEN),
         r"asks for inputs: tenant \('Who asks\.'\); token$",
     ),
+    "choice": (
+        remotes("http://127.0.0.1/{a}", variables={"a": {"choices": ["x"], "default": "y"}}),
+        r"a must be one of \['x'\]",
+    ),
+    "secret": (
+        remotes("http://127.0.0.1/", headers=[{"name": "A", "variables": {"b": _SECRET}}]),
+        "/remotes/0/headers/0/variables/b: a card is public",
+    ),
     # Its length is not known before.
     "endless": ((b" " * 65536,) * 64, "more than 1048576 bytes"),
 }
@@ -258,24 +269,40 @@ async def test_client_ends_with_one_error_at_a_bad_card() -> None:
             await Host.read_card(f"http://127.0.0.1:{port}/name", policy=narrow)
 
 
-async def test_catalogue_leads_only_where_a_client_may_go() -> None:
-    for url, expected in (
-        ("http://10.0.0.1/server-card", "must be an https URL"),
-        ("https://10.0.0.1/server-card", "is not public"),
-        ("file:///etc/passwd", "must have a host"),
-        ("http://[", "must be an https URL"),
-    ):
-        entry = {"identifier": "urn:air:example.com:mcp:x", "type": TYPE, "url": url}
-        page = Response(json.dumps({"entries": [entry]}))
+async def test_card_of_a_trusted_host_does_not_lead_to_this_machine() -> None:
+    trusting = FetchPolicy(trusted_hosts=frozenset({"127.0.0.1"}))
+    async with run_app(_attacks({"here": remotes("http://localhost/mcp")})) as port:
+        opener = Host.open_card(f"http://127.0.0.1:{port}/here", policy=trusting)
+        with pytest.raises(CardError, match="localhost/mcp, which is not public"):
+            await opener()
+
+
+async def test_catalogue_has_cards_or_leads_where_a_client_may_go() -> None:
+    table: list[tuple[Json, str]] = [
+        ({"url": "http://10.0.0.1/server-card"}, "must be an https URL"),
+        ({"url": "https://10.0.0.1/server-card"}, "is not public"),
+        ({"url": "file:///etc/passwd"}, "must have a host"),
+        ({"url": "http://["}, "must be an https URL"),
+        ({"url": "/server-card", "data": a_card()}, "#/entries/1: .* either url or data"),
+        ({"url": "/server-card", "identifier": 1}, "#/entries/1: .* needs an identifier"),
+        ({"data": {}}, "#/entries/1 is invalid"),
+    ]
+    for wrong, expected in table:
+        entry = {"identifier": "urn:air:example.com:mcp:x", "type": TYPE, **wrong}
+        page = Response(json.dumps({"entries": [{"type": "text/plain"}, entry]}))
         async with run_app(page) as port:
-            with case(url), pytest.raises(CardError, match=expected):
+            with case(wrong), pytest.raises(CardError, match=expected):
                 await Host.read_catalog(f"http://127.0.0.1:{port}")
+    own = {"identifier": "x", "type": TYPE, "data": a_card()}
+    async with run_app(Response(json.dumps({"entries": [{"type": "text/plain"}, own]}))) as port:
+        (found,) = await Host.read_catalog(f"http://127.0.0.1:{port}")
+        assert found.card is not None and (found.url, found.card.name) == (None, "com.example/x")
     for read in (Host.read_card, Host.read_catalog):
         with pytest.raises(CardError, match=r"'http://\[' is not a URL"):
             await read("http://[")
 
 
-async def test_client_fills_in_what_a_card_leaves_open() -> None:
+async def test_client_chooses_an_endpoint_and_fills_in_what_a_card_leaves_open() -> None:
     seen: list[str | None] = []
     app = weather().http()
 
@@ -284,13 +311,34 @@ async def test_client_fills_in_what_a_card_leaves_open() -> None:
         await app(scope, receive, send)
 
     async with run_app(watch) as port:
-        open_remote = remotes("http://127.0.0.1:{port}/mcp", headers=_TOKEN)
-        async with run_app(_attacks({"open": open_remote})) as host:
-            given = {"port": str(port), "token": "s3cret"}
-            opener = Host.open_card(f"http://127.0.0.1:{host}/open", inputs=given)
-            async with connect(opener, Host()) as client:
-                assert (await client.call_tool("look")).text == "rain"
+        usual = {"type": "streamable-http", "url": "http://127.0.0.1:{port}/mcp"}
+        others: list[Json] = [
+            {"type": "sse", "url": "http://127.0.0.1/old"},
+            {**usual, "url": "http://127.0.0.1/older", "supportedProtocolVersions": ["2000-01-01"]},
+        ]
+        card = Response(
+            json.dumps(a_card(remotes=[*others, {**usual, "headers": _TOKEN}])),
+            headers={"etag": '"1"'},
+        )
+        asked: list[bytes | None] = []
+
+        async def publish(scope: Any, receive: Any, send: Any) -> None:
+            asked.append(dict(scope.get("headers", ())).get(b"if-none-match"))
+            known = asked[-1] == b'"1"'
+            await (Response(status_code=304) if known else card)(scope, receive, send)
+
+        async with run_app(publish) as host:
+            # The card says what to send, so this is not used.
+            opener = Host.open_card(
+                f"http://127.0.0.1:{host}/server-card",
+                inputs={"port": str(port), "token": "s3cret"},
+                auth=cast(Any, object()),
+            )
+            for _ in range(2):
+                async with connect(opener, Host()) as client:
+                    assert (await client.call_tool("look")).text == "rain"
     assert {*seen} - {""} == {"Bearer s3cret"}
+    assert asked[-2:] == [None, b'"1"']
 
 
 async def test_command_shows_the_card_of_a_url_and_takes_the_url_of_a_card() -> None:

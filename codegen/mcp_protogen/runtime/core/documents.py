@@ -33,8 +33,8 @@ class PublishedDocument:
     def beside(self, endpoint: str) -> str:
         """Return its URL, or its path, by that of an endpoint."""
         parts = urlsplit(endpoint)
-        folder = parts._replace(path=f"{parts.path.rstrip('/')}/", query="", fragment="").geturl()
-        return urljoin(folder, self.place)
+        folder = parts._replace(path=f"{parts.path.rstrip('/')}/")
+        return urljoin(folder.geturl(), self.place)
 
     def is_at(self, url: str) -> bool:
         """Return whether a URL has its usual place."""
