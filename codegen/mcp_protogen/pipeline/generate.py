@@ -4,12 +4,13 @@ It reads only `schema/` and `templates/`, writes nothing, and does not depend on
 or platform.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
+from typing import Any
 
-from mcp_protogen.base.names import REVISION_HINT, is_revision, module_name
+from mcp_protogen.base.names import REVISION_HINT, extension_module, is_revision, module_name
 from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors, raising
 from mcp_protogen.base.resources import (
     runtime_files,
@@ -33,7 +34,7 @@ from mcp_protogen.pipeline.extension_ir import ExtensionIR
 from mcp_protogen.pipeline.inputs import extensions, sources
 from mcp_protogen.pipeline.inputs.facts import package_transports
 from mcp_protogen.pipeline.inputs.inputs import read_inputs
-from mcp_protogen.pipeline.inputs.pinned_extensions import pinned_extension
+from mcp_protogen.pipeline.inputs.pinned_extensions import extension_facts
 from mcp_protogen.pipeline.inputs.translations import all_steps
 from mcp_protogen.pipeline.ir import RevisionIR
 from mcp_protogen.pipeline.package import GeneratedFile, GenerationInputs, Package
@@ -42,7 +43,6 @@ from mcp_protogen.pipeline.part_contents import (
     CONDITIONAL,
     DOCUMENTED,
     GATED,
-    OF_EXTENSIONS,
     PARTED,
     REQUESTED,
     RULED,
@@ -90,13 +90,25 @@ def generate(options: GenerationOptions) -> Package:
 def _conditions(works: Iterable["_Work"], options: GenerationOptions) -> frozenset[str]:
     """Return the conditions that facts meet; those of a kept revision are unknown here."""
     met = {*(BY_FACTS if options.kept else ())}
-    met |= OF_EXTENSIONS if options.kept and options.extensions else set()
     for work in works:
         met |= _conditions_of(work)
-    # The version of a kept extension is stated by its facts.
-    if any(pinned_extension(name).version for name in options.kept_extensions):
-        met.add(VERSIONED)
+    for name in (*options.kept_extensions, *(options.extensions if options.kept else ())):
+        met |= _conditions_of_extension(extension_facts(name))
     return frozenset(met)
+
+
+def _conditions_of_extension(facts: Mapping[str, Any]) -> frozenset[str]:
+    """Return the conditions that an extension meets by its facts alone; some are kept."""
+    methods: Mapping[str, Any] = facts.get("methods", {})
+    conditions = {
+        VERSIONED: "version" in facts,
+        DOCUMENTED: "documents" in facts,
+        STREAMS: any(
+            "principal" in fact or fact.get("stream", {}).get("request") in methods
+            for fact in methods.values()
+        ),
+    }
+    return frozenset(condition for condition, is_met in conditions.items() if is_met)
 
 
 def _conditions_of(work: "_Work") -> frozenset[str]:
@@ -201,11 +213,15 @@ def _models(work: _Work, options: GenerationOptions, definer: TypeDefiner) -> It
 
 def _modules(work: _Work, options: GenerationOptions) -> Iterator[Module]:
     renderer = _renderer(options)
-    yield from layout.revision_modules(work.ir, work.extensions, options.selection, renderer)
+    kept = [name for name, made in options.kept_extensions.items() if work.ir.id in made.revisions]
+    modules = {*map(extension_module, kept), *(extension.module for extension in work.extensions)}
+    yield from layout.revision_modules(
+        work.ir, sorted(map(str, modules)), options.selection, renderer
+    )
     for extension in work.extensions:
         yield from layout.extension_modules(extension, options.selection, renderer)
-    if work.extensions:
-        yield layout.extensions_module(work.extensions, renderer)
+    if modules:
+        yield layout.extensions_module(work.ir, renderer)
 
 
 def _shared_modules(

@@ -35,8 +35,6 @@ VERSIONED: Final = "versions of an extension"
 """An extension in a revision that tells its versions apart."""
 BY_FACTS: Final = frozenset({REQUESTED, GATED, PARTED, RULED, CONDITIONAL})
 """The conditions that facts of a revision meet."""
-OF_EXTENSIONS: Final = frozenset({DOCUMENTED, STREAMS})
-"""The conditions that facts of an extension in a revision meet."""
 EXTENSION: Final = "extension "
 """The extension whose name follows."""
 _APPS: Final = f"{EXTENSION}apps"

@@ -134,15 +134,18 @@ def extension_folder(extension: ExtensionIR) -> str:
 
 
 def revision_modules(
-    ir: RevisionIR, extensions: Iterable[ExtensionIR], selection: PartSelection, renderer: Renderer
+    ir: RevisionIR, extensions: list[str], selection: PartSelection, renderer: Renderer
 ) -> Iterator[Module]:
-    """Yield the other modules of a revision, checked against its types and each other."""
+    """Yield the other modules of a revision, checked against its types and each other.
+
+    `extensions` are the modules of its extensions, sorted.
+    """
     context: RevisionContext = {
         **views.revision_messages(ir),
         "runtime": renderer.runtime_in(f"{ir.module}/__init__.py"),
         "roles": [role for role in ROLES if role in selection.modules],
         "stubs": [module for module in ("app", *ROLES) if module in selection.modules],
-        "extensions": sorted(str(extension.module) for extension in extensions),
+        "extensions": extensions,
         "missing": missing_names(selection),
         **_client_base(ir.absorbs, selection),
     }
@@ -211,9 +214,8 @@ def _present(
     return usual, f"In a package with `--with {base.part}` it is also a `{name}`."
 
 
-def extensions_module(extensions: Collection[ExtensionIR], renderer: Renderer) -> Module:
+def extensions_module(ir: RevisionIR, renderer: Renderer) -> Module:
     """Return the package of all extensions of one revision."""
-    ir = next(iter(extensions)).ir
     context: ExtensionsContext = {"revision": ir.id}
     return _render_module(f"{ir.module}/ext/__init__.py", templates.EXTENSIONS, context, renderer)
 

@@ -99,7 +99,7 @@ class HandlerSet:
         owner = self.owner
         check(type(owner).__name__, owner.middleware)
         own = (owner.around,) if type(owner).around is not Handlers.around else ()
-        return (*owner.middleware, *own, *owner.__mcp_around__)
+        return (*owner.__mcp_around__, *owner.middleware, *own)
 
     def identity(self) -> JSONObject:
         info: WireModel | None = getattr(self.owner, "info", None)
