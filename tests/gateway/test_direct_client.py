@@ -295,6 +295,13 @@ async def test_a_server_cannot_fill_the_memory_with_cookies() -> None:
     assert max(request.count(b"=1") for request in server.requests) == 100
 
 
+async def test_cookies_that_are_not_ascii_are_ignored() -> None:
+    cookies = BARE % b"set-cookie: a=\xff\r\nset-cookie: b=1\r\ncontent-length: 2"
+    async with peer(cookies, OK) as server, use_client() as client:
+        assert await post(client, server.url) == await post(client, server.url) == b"ok"
+    assert re.findall(rb"cookie: [^\r]*", server.requests[1]) == [b"cookie: b=1"]
+
+
 async def test_proxies_and_users_in_urls_are_left_to_httpx2(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

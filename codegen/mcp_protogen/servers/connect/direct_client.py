@@ -140,8 +140,10 @@ class DirectClient:
             if len(cookies) >= _MOST_COOKIES:
                 cookies.clear()
             made = httpx2().Request("GET", to.url)
+            # httpx2 fails to send back cookies that are not ASCII.
+            plain = [field for field in fields if field[1].isascii()]
             cookies.extract_cookies(
-                httpx2().Response(connection.status, headers=fields, request=made)
+                httpx2().Response(connection.status, headers=plain, request=made)
             )
         return _Response(connection.status, headers, connection)
 
