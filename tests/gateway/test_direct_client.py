@@ -286,6 +286,22 @@ async def test_compressed_bodies_and_cookies_are_left_to_httpx2() -> None:
     assert re.findall(rb"cookie: [^\r]*", third) == [b"cookie: own=1"]
 
 
+async def test_a_server_cannot_fill_the_memory_with_cookies() -> None:
+    named = (BARE % b"set-cookie: c%d=1\r\ncontent-length: 2" % number for number in range(250))
+    async with peer(*named, OK) as server, use_client() as client:
+        for _ in range(251):
+            await post(client, server.url)
+    assert server.requests[99].count(b"=1") == 99
+    assert max(request.count(b"=1") for request in server.requests) == 100
+
+
+async def test_cookies_that_are_not_ascii_are_ignored() -> None:
+    cookies = BARE % b"set-cookie: a=\xff\r\nset-cookie: b=1\r\ncontent-length: 2"
+    async with peer(cookies, OK) as server, use_client() as client:
+        assert await post(client, server.url) == await post(client, server.url) == b"ok"
+    assert re.findall(rb"cookie: [^\r]*", server.requests[1]) == [b"cookie: b=1"]
+
+
 async def test_proxies_and_users_in_urls_are_left_to_httpx2(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -43,6 +43,9 @@ _HEAD_START: Final = 0.25
 _MOST_IDLE: Final = 100
 _LONGEST_IDLE: Final = 4.0
 
+# How many cookies of a server are kept: twice what clients should keep (RFC 6265, section 6.1).
+_MOST_COOKIES: Final = 100
+
 # How much of a response may come besides its body, and how much of a body waits to be read, in
 # bytes.
 _MOST_UNREAD: Final = 100 * 1024
@@ -133,10 +136,14 @@ class DirectClient:
             raise
         headers = _Fields(fields)
         if "set-cookie" in headers:
-            self._has_cookies = True
+            self._has_cookies, cookies = True, self._plain.cookies
+            if len(cookies) >= _MOST_COOKIES:
+                cookies.clear()
             made = httpx2().Request("GET", to.url)
-            self._plain.cookies.extract_cookies(
-                httpx2().Response(connection.status, headers=fields, request=made)
+            # httpx2 fails to send back cookies that are not ASCII.
+            plain = [field for field in fields if field[1].isascii()]
+            cookies.extract_cookies(
+                httpx2().Response(connection.status, headers=plain, request=made)
             )
         return _Response(connection.status, headers, connection)
 
