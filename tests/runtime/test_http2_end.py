@@ -164,6 +164,8 @@ def test_the_end_of_a_connection_says_who_ended_it() -> None:
     for closed, left, who in (("client", "server", "client"), ("server", "client", "server")):
         with case(closed):
             pair = Pair()
+            # It is on its way when the server ends the connection.
+            pair.client.open(POST)
             getattr(pair, closed).close()
             pair.exchange()
             end: Http2End = getattr(pair, left)

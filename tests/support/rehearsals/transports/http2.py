@@ -113,6 +113,8 @@ class Http2End:
         Raise `Disconnected` for a peer that does not speak HTTP/2, breaks its rules, or has much
         answered that it does not read.
         """
+        if self.over:
+            return []
         if self._beginning:
             if not data.startswith(self._beginning[: len(data)]):
                 strays = Strays(self.peer).with_line(data.partition(b"\n")[0])
