@@ -90,7 +90,7 @@ class Selectors(dict[str, NotificationSpec[Any]]):
         }
 
     def narrow(self, filter: Filter, declared: Mapping[str, Any]) -> Filter:
-        """Return the part of which a server with these capabilities reports changes, and others."""
+        """Return the part that a server with these capabilities offers, and others."""
         offered = {spec.known_as for spec in self.values() if offers(spec, declared)}
         return frozenset(
             entry for entry in filter if entry[0] in offered or not is_change(entry[0])

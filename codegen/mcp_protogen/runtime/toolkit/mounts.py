@@ -271,7 +271,7 @@ class Mount(ABC):
         return result if inner_key == key else self._with_full_uris(result, type(result))
 
     def _with_full_uris(self, value: Any, result: type) -> Any:
-        """Return a result, or a list or block in it, with the URIs that clients use."""
+        """Return a result, list or block with the URIs that clients use."""
         if is_array(value):
             copies = [self._with_full_uris(entry, result) for entry in value]
             return value if all(map(is_, copies, value)) else copies

@@ -181,16 +181,16 @@ class PostedRequest:
         return None
 
     def _take(self, reply: HttpReply) -> None:
-        data = reply.body
+        data, name = reply.body, self.message.name
         try:
             if reply.media != fields.JSON or not data.strip():
-                label = f"HTTP {reply.status} does not answer {self.message.name}"
+                label = f"HTTP {reply.status} does not answer {name}"
                 raise HttpError(reply.status, f"{label} ({reply.media or 'no content type'})")
             if not self._messages(data, reply):
-                raise InvalidAnswer(f"the HTTP response to {self.message.name} does not answer it")
+                raise InvalidAnswer(f"the HTTP response to {name} does not answer it")
         except RemoteError as error:
             if isinstance(error, ParseError):
-                error = in_answer(error, self.message.name)
+                error = in_answer(error, name)
             self._deliver(Unanswered(self.message.id, error))
 
     def _messages(self, data: bytes, reply: HttpReply) -> bool:
@@ -198,8 +198,7 @@ class PostedRequest:
         request, protocol, answered = self.message, self._state.protocol, False
         facts = protocol.facts_of(request)
         values, repairs = read_values(data)
-        if repairs:
-            log_repairs(repairs, self._state.log)
+        log_repairs(repairs, self._state.log)
         for value in values:
             is_changed = bool(repairs)
             if is_object(value) and "error" in value and value.get("id") is None:

@@ -26,7 +26,7 @@ _FIELDS: Final = {
 async def send_document(
     document: object, exchange: HttpExchange, fields: Mapping[str, str] = _FIELDS, status: int = 200
 ) -> None:
-    """Answer with a document, by default for pages of any origin; raise `HttpRefusal`."""
+    """Answer with a document; raise `HttpRefusal`."""
     method: str = exchange.scope["method"]
     if method not in _READING:
         raise HttpRefusal.not_allowed(_READING)
