@@ -57,7 +57,8 @@ class StreamClient(ClientBase):
 
     @made_once
     def __mcp_runtime__(self) -> StreamingRuntime:
-        made: StreamingRuntime = _streaming(type(super().__mcp_runtime__))(self)
+        other: Any = type(super().__mcp_runtime__)
+        made: StreamingRuntime = _streaming(other)(self)
         return made
 
 

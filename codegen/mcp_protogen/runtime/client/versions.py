@@ -56,7 +56,8 @@ class VersionedClient(ClientBase):
 
     @made_once
     def __mcp_runtime__(self) -> ClientRuntime:
-        made: ClientRuntime = _versioned(type(super().__mcp_runtime__))(self)
+        other: Any = type(super().__mcp_runtime__)
+        made: ClientRuntime = _versioned(other)(self)
         return made
 
 
