@@ -232,11 +232,7 @@ async def test_a_notification_of_a_stream_does_not_come_elsewhere() -> None:
         assert (await client.list_tools()).tools == []
 
 
-<<<<<<< HEAD
-async def test_lists_of_a_listen_stream_lack_notifications_that_the_server_cannot_follow() -> None:
-=======
 async def test_lists_stay_in_a_listen_stream_that_asks_for_more_than_a_server_follows() -> None:
->>>>>>> r3
     acknowledged = asyncio.get_running_loop().create_future()
 
     class Server(NewsServer, mcp.Server):
