@@ -33,6 +33,7 @@ from mcp_protogen.pipeline.part_contents import (
     REQUESTED,
     RULED,
     STREAMS,
+    VERSIONED,
 )
 from mcp_protogen.pipeline.parts import DEFAULT, PARTS, PartSelection, missing_names
 from support import made_once, tables
@@ -237,7 +238,7 @@ def test_copied_runtime_is_the_installed_one_byte_for_byte_but_for_parts_left_ou
         if path.is_file() and "__pycache__" not in path.parts
     }
     whole = SELECTIONS["all", True]._replace(
-        extensions=("apps", "server-card"), by_facts=BY_FACTS | OF_EXTENSIONS
+        extensions=("apps", "server-card"), by_facts=BY_FACTS | OF_EXTENSIONS | {VERSIONED}
     )
     left_out: dict[object, set[str]] = {}
     for case, selection in (*SELECTIONS.items(), ("whole", whole)):
