@@ -45,11 +45,13 @@ from mcp_protogen.pipeline.part_contents import (
     PARTED,
     REQUESTED,
     RULED,
+    RULED_VERSIONS,
     STREAMS,
     VERSIONED,
 )
 from mcp_protogen.pipeline.parts import PartSelection
 from mcp_protogen.pipeline.plans.tables import all_tables
+from mcp_protogen.pipeline.plans.version_tables import VersionTables, version_tables
 
 
 def generate(options: GenerationOptions) -> Package:
@@ -103,6 +105,7 @@ def _conditions_of(work: "_Work") -> frozenset[str]:
     ir = work.ir
     conditions = {
         VERSIONED: any(extension.version for extension in work.extensions),
+        RULED_VERSIONS: bool(work.steps),
         DOCUMENTED: any(extension.documents for extension in work.extensions),
         STREAMS: any(extension.has_streams for extension in work.extensions),
         REQUESTED: ir.places.requested_outputs is not None,
@@ -144,6 +147,7 @@ class _Outcome:
 class _Work:
     ir: RevisionIR
     extensions: tuple[ExtensionIR, ...] = ()
+    steps: tuple[VersionTables, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,12 +171,13 @@ def _derive_revisions(options: GenerationOptions) -> Iterator[_DerivedRevision]:
                 derive_extension(extension, source, derived.ir, versions.get(extension.name))
                 for extension in bound
             )
+            steps = version_tables(bound, [extension.ir for extension in extended])
         except ProblemError as error:
             yield _DerivedRevision(problems=error.problems)
         else:
             warnings = (warning for extension in extended for warning in extension.warnings)
             problems = (*sources.inherited_notice(source), *derived.warnings, *warnings)
-            work = _Work(derived.ir, tuple(extension.ir for extension in extended))
+            work = _Work(derived.ir, tuple(extension.ir for extension in extended), steps)
             yield _DerivedRevision(work, problems)
 
 
@@ -202,7 +207,7 @@ def _modules(work: _Work, options: GenerationOptions) -> Iterator[Module]:
     renderer = _renderer(options)
     yield from layout.revision_modules(work.ir, work.extensions, options.selection, renderer)
     for extension in work.extensions:
-        yield from layout.extension_modules(extension, options.selection, renderer)
+        yield from layout.extension_modules(extension, work.steps, options.selection, renderer)
     if work.extensions:
         yield layout.extensions_module(work.extensions, renderer)
 
