@@ -32,6 +32,7 @@ from mcp_protogen.pipeline.part_contents import (
     PARTED,
     REQUESTED,
     RULED,
+    RULED_VERSIONS,
     STREAMS,
     VERSIONED,
 )
@@ -238,7 +239,8 @@ def test_copied_runtime_is_the_installed_one_byte_for_byte_but_for_parts_left_ou
         if path.is_file() and "__pycache__" not in path.parts
     }
     whole = SELECTIONS["all", True]._replace(
-        extensions=("apps", "server-card"), by_facts=BY_FACTS | {DOCUMENTED, STREAMS, VERSIONED}
+        extensions=("apps", "server-card"),
+        by_facts=BY_FACTS | {DOCUMENTED, RULED_VERSIONS, STREAMS, VERSIONED},
     )
     left_out: dict[object, set[str]] = {}
     for case, selection in (*SELECTIONS.items(), ("whole", whole)):

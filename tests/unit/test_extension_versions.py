@@ -1,5 +1,11 @@
-"""Several versions of one extension: how they agree, and which ones no revision tells apart."""
+"""Several versions of one extension: how they agree, and which ones no revision tells apart.
 
+Rules may translate between two of them, here those of a rehearsal.
+"""
+
+import json
+import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,17 +14,23 @@ import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.derive.extension import derive_extension
 from mcp_protogen.pipeline.derive.extension_versions import add_suffix, versions_of
 from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs import extensions, pinned_extensions, sources
 from mcp_protogen.pipeline.inputs.extensions import ExtensionSource
 from mcp_protogen.pipeline.inputs.pinned_extensions import extension_facts, pinned_extension
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
+from mcp_protogen.pipeline.inputs.translations import translation_of
 from mcp_protogen.pipeline.ir import StreamPlaceIR
+from mcp_protogen.pipeline.plans.version_tables import VersionTables, version_tables
 from mcp_protogen.runtime.client.request_stream import StreamClient, StreamingRuntime
 from mcp_protogen.runtime.client.versions import VersionedClient, VersionedRuntime
 from mcp_protogen.runtime.core.extension_versions import VersionRule
 from mcp_revisions import v2026_07_28 as mcp
+from support.folders import ROOT
+from support.json_types import read_json
+from support.rehearsals.proposals import publish_extension
 from support.revisions import HANDSHAKE, NEWEST
 from support.tables import case
 
@@ -193,3 +205,93 @@ def test_inherited_facts_are_changed_by_member(monkeypatch: pytest.MonkeyPatch) 
         "inherits": "one",
         "settings": {"client": {}, "server": {}},
     }
+
+
+RULES = "schema/extensions/notes-v2/translation.json"
+
+
+def compile_rules(change: Callable[[Json, Json], object]) -> tuple[VersionTables, ...]:
+    """Return the tables between two versions after a change of the rules and the later facts."""
+    changes = read_json(ROOT / "schema" / "rehearsals" / "extension-versions.json")["extensions"]
+    rules = changes["notes-v2"]["translation"]
+    change(rules, changes["notes-v2"]["facts"])
+    together: list[ExtensionSource] = []
+    for name, stated in changes.items():
+        schema, facts = publish_extension(ROOT / "missing", stated)
+        place = f"schema/extensions/{name}/facts.json"
+        found = ExtensionSource(name, schema, {**facts, "revisions": [NEWEST]}, (), "", "", place)
+        together.append(found)
+    together[1] = replace(together[1], rules=translation_of(rules, "notes-v2", RULES))
+    revision = core(STATED)
+    versions, ir = versions_of(together, revision), derive_revision(revision).ir
+    extended = [
+        derive_extension(extension, revision, ir, versions[extension.name]).ir
+        for extension in together
+    ]
+    return version_tables(together, extended)
+
+
+def test_rules_make_tables_between_versions_by_the_names_on_the_wire() -> None:
+    (step,) = compile_rules(lambda rules, facts: None)
+    assert (step.older.name, step.newer.name) == ("notes", "notes-v2")
+    for table in (step.tables.up, step.tables.down):
+        assert table.methods.keys() == {"notes/add"}
+        assert table.plans.keys() == {"AddNoteRequestParams", "AddNoteResult"}
+
+
+def test_rules_that_leave_a_difference_undecided_are_refused_with_their_place() -> None:
+    error = {
+        "method": "notes/add",
+        "down": {"was": -1, "becomes": -2},
+        "reason": "It is another one.",
+        "source": "basic/index",
+    }
+    table: list[tuple[str, str, str, Callable[[Json, Json], object]]] = [
+        ("/rules", "undecided-difference", "noteId", lambda rules, _: rules["rules"].pop(1)),
+        ("/rules", "undecided-difference", "tags", lambda rules, _: rules["rules"].pop(0)),
+        (
+            "/rules/0",
+            "bad-rule",
+            "does not exist",
+            lambda rules, _: rules["rules"][0].update(at=["Note.tags"], down={"drop": "lossy"}),
+        ),
+        (
+            "/became/Other",
+            "bad-rule",
+            "no type",
+            lambda rules, _: rules["became"].update(Other="A"),
+        ),
+        ("/errors/0/down", "bad-rule", "errors", lambda rules, _: rules["errors"].append(error)),
+        (
+            "/rules",
+            "bad-rule",
+            "notes/add of notes-v2",
+            lambda _, facts: facts["methods"]["notes/add"].update(principal=-32602),
+        ),
+    ]
+    for pointer, code, said, change in table:
+        with case(f"{pointer} {said}"):
+            with pytest.raises(ProblemError, match=said) as refused:
+                compile_rules(change)
+            found = {
+                (problem.place, problem.pointer, problem.code) for problem in refused.value.problems
+            }
+            assert (RULES, pointer, code) in found
+            assert all(problem.hint for problem in refused.value.problems)
+
+
+def test_rules_towards_another_version_than_the_inherited_one_are_refused(tmp_path: Path) -> None:
+    shutil.copytree(schema_folder() / "extensions", tmp_path / "extensions")
+    file = tmp_path / "extensions" / "tasks" / "translation.json"
+    table: list[tuple[list[Json], str, str]] = [
+        ([], "/older", "does not inherit"),
+        ([{}], "/rules/0", "required"),
+    ]
+    for rules, pointer, said in table:
+        document: Json = {"older": "notes", "became": {}, "rules": rules, "errors": []}
+        file.write_text(json.dumps(document))
+        with pytest.raises(ProblemError, match=said) as refused:
+            extensions.load("tasks", tmp_path)
+        problem = refused.value.problems[0]
+        place = "schema/extensions/tasks/translation.json"
+        assert (problem.code, problem.place, problem.pointer) == ("bad-rule", place, pointer)

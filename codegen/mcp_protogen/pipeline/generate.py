@@ -46,11 +46,13 @@ from mcp_protogen.pipeline.part_contents import (
     PARTED,
     REQUESTED,
     RULED,
+    RULED_VERSIONS,
     STREAMS,
     VERSIONED,
 )
 from mcp_protogen.pipeline.parts import PartSelection
 from mcp_protogen.pipeline.plans.tables import all_tables
+from mcp_protogen.pipeline.plans.version_tables import VersionTables, version_tables
 
 
 def generate(options: GenerationOptions) -> Package:
@@ -94,6 +96,7 @@ def _conditions(works: Iterable["_Work"], options: GenerationOptions) -> frozens
         met |= _conditions_of(work)
     for name in (*options.kept_extensions, *(options.extensions if options.kept else ())):
         met |= _conditions_of_extension(extension_facts(name))
+        met |= {RULED_VERSIONS} if extensions.has_rules(name, schema_folder()) else set()
     return frozenset(met)
 
 
@@ -116,6 +119,7 @@ def _conditions_of(work: "_Work") -> frozenset[str]:
     ir = work.ir
     conditions = {
         VERSIONED: any(extension.version for extension in work.extensions),
+        RULED_VERSIONS: bool(work.steps),
         DOCUMENTED: any(extension.documents for extension in work.extensions),
         STREAMS: any(extension.has_streams for extension in work.extensions),
         REQUESTED: ir.places.requested_outputs is not None,
@@ -157,6 +161,7 @@ class _Outcome:
 class _Work:
     ir: RevisionIR
     extensions: tuple[ExtensionIR, ...] = ()
+    steps: tuple[VersionTables, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,12 +185,13 @@ def _derive_revisions(options: GenerationOptions) -> Iterator[_DerivedRevision]:
                 derive_extension(extension, source, derived.ir, versions.get(extension.name))
                 for extension in bound
             )
+            steps = version_tables(bound, [extension.ir for extension in extended])
         except ProblemError as error:
             yield _DerivedRevision(problems=error.problems)
         else:
             warnings = (warning for extension in extended for warning in extension.warnings)
             problems = (*sources.inherited_notice(source), *derived.warnings, *warnings)
-            work = _Work(derived.ir, tuple(extension.ir for extension in extended))
+            work = _Work(derived.ir, tuple(extension.ir for extension in extended), steps)
             yield _DerivedRevision(work, problems)
 
 
@@ -219,7 +225,7 @@ def _modules(work: _Work, options: GenerationOptions) -> Iterator[Module]:
         work.ir, sorted(map(str, modules)), options.selection, renderer
     )
     for extension in work.extensions:
-        yield from layout.extension_modules(extension, options.selection, renderer)
+        yield from layout.extension_modules(extension, work.steps, options.selection, renderer)
     if modules:
         yield layout.extensions_module(work.ir, renderer)
 

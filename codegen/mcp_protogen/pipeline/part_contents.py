@@ -33,6 +33,8 @@ STREAMS: Final = "streams"
 """An extension whose requests have streams, or need an authenticated sender."""
 VERSIONED: Final = "versions of an extension"
 """An extension in a revision that tells its versions apart."""
+RULED_VERSIONS: Final = "rules between versions"
+"""Rules that translate between versions of an extension."""
 BY_FACTS: Final = frozenset({REQUESTED, GATED, PARTED, RULED, CONDITIONAL})
 """The conditions that facts of a revision meet."""
 EXTENSION: Final = "extension "
@@ -91,6 +93,8 @@ _LOSSES: Final = (
 _MARKS: Final = {"rules": ("param_headers",)}
 
 _PARTS: Final = ("partial_results",)
+_TABLES: Final = ("conversions", "plans", "report", "translator")
+_OF_TABLES: Final = ("copies", "form_fields", "losses")
 _ADDED: Final = {"core.models": ("added_members",), "messages": ("extended_table",)}
 
 CONTENTS: Final = (
@@ -180,6 +184,10 @@ CONTENTS: Final = (
     Contents(frozenset({VERSIONED}), {"core": ("extension_versions",)}),
     Contents(frozenset({VERSIONED, ROLES}), {"messages": ("envelope", "versioned_table")}),
     Contents(frozenset({VERSIONED, "client"}), {"client": ("versions",)}),
+    Contents(
+        frozenset({RULED_VERSIONS, ROLES}),
+        {"core": _OF_TABLES, "translation": (*_TABLES, "versions")},
+    ),
     Contents(frozenset({STREAMS, "server"}), {"server": ("extension_session",)}),
     Contents(
         frozenset({STREAMS, "client"}),
@@ -188,10 +196,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({SEVERAL}),
-        {
-            "core": ("copies", "form_fields", "losses"),
-            "translation": ("conversions", "plans", "report", "translator"),
-        },
+        {"core": _OF_TABLES, "translation": _TABLES},
         _LOSSES,
         ("translate",),
     ),

@@ -62,6 +62,8 @@ def _pin_extension(checkout: Checkout, name: str, change: Json) -> None:
     _add(checkout, schema, "--extension", name)
     facts["revisions"].append(NEXT)
     (folder / "facts.json").write_bytes(compact(facts))
+    if rules := change.get("translation"):
+        (folder / "translation.json").write_bytes(compact(rules))
 
 
 def _add(checkout: Checkout, schema: Json, *name: str) -> None:

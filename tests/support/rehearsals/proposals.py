@@ -3,10 +3,10 @@
 A file has the `source` of a proposal, its `base`, the `page` that its entries name, new `types`,
 `arms` of unions, and `members` to `add`, `require` or `remove`; then `facts` (a JSON Merge Patch),
 `rules`, `errors` and `became` as in the files of a revision, and `left_out`: what no format has a
-word for yet. `extensions` have new `types` and `facts` by name; types of messages that they lack
-follow from the methods. `split` makes a model and its wires of the schema (`splitting`). `modules`
-are those of new transports, from the folder `transports` beside this file. Tests also give a whole
-`schema`.
+word for yet. `extensions` have new `types` and `facts` by name, and rules in `translation`; types
+of messages that they lack follow from the methods. `split` makes a model and its wires of the
+schema (`splitting`). `modules` are those of new transports, from the folder `transports` beside
+this file. Tests also give a whole `schema`.
 """
 
 import json

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from mcp_protogen.base.names import module_name
-from mcp_revisions import McpError, MissingCapability, connect
+from mcp_revisions import Loss, McpError, MissingCapability, Options, connect
 from support.sessions.talking import META, VERSION, Accepting, Hand, request, serve_by_hand
 
 Json = dict[str, Any]
@@ -85,12 +85,10 @@ async def agree_on_versions() -> None:
         (both, old): {first: "one"},
         (both, both): {first: None, second: "one two"},
         (old, both): {first: "one", second: None},
-        (old, new): {second: None},
-        (new, old): {first: None},
+        # Rules translate between sides without a version in common.
+        (old, new): {second: "one"},
+        (new, old): {first: "one"},
     }
-    if RULE.agree == "same" and not RULE.listed:
-        # The server only says its newest version, which is unknown to the client.
-        expected[both, old] = {first: None}
     for (served, wanted), answers in expected.items():
         async with connect(make_server(*served), make_client(*wanted)) as client:
             for version, answer in answers.items():
@@ -133,17 +131,18 @@ async def answer_other_versions() -> None:
         # Absence means the first version.
         assert (await result("notes/add", declaration(None, first), **note))["id"] == "one"
         assert (await result("notes/add@2", declaration(own), **note))["code"] == -32601
-        unknown = await result("notes/add", declaration("9.0.0"), **note)
-        await check_unknown(unknown)
+        await hand.send(ask("notes/add", declaration("9.0.0"), **note))
+        check_unknown(await hand.take())
         # An extension that a request does not use changes nothing about it.
         assert "resultType" in await result("server/discover", declaration("9.0.0"))
 
 
-async def check_unknown(answer: Json) -> None:
+def check_unknown(said: Json, note_id: str = "one two") -> None:
     """Check the answer to a request in a version that the server does not have."""
+    answer = said.get("result") or said["error"]
     if RULE.agree == "minor":
         # Its identifier has the major number, and another one does not count.
-        assert answer["noteId"] == "one two", answer
+        assert answer["noteId"] == note_id, answer
     elif RULE.error is None:
         assert answer["code"] == -32601, answer
     else:
@@ -152,6 +151,38 @@ async def check_unknown(answer: Json) -> None:
         assert answer["code"] == RULE.error.code, answer
         assert entry == {RULE.error.requested: "9.0.0", RULE.error.supported: supported}
         assert mcp.methods.ERRORS[RULE.error.code].status == 400
+
+
+async def translate_versions() -> None:
+    """Translate messages of a version that one side lacks, and report what is lost."""
+    losses: list[Loss] = []
+    options = Options(on_loss=losses.append)
+    async with connect(make_server(first), make_client(second), options=options) as client:
+        assert await use(client, second) == "one"
+        try:
+            await getattr(client, f"count_notes{suffix()}")()
+        except MissingCapability:
+            pass
+        else:
+            raise AssertionError("the first version counts nothing")
+    (loss,) = losses
+    assert loss.pointer == "/params/tags" and loss.why == "Notes of the first version have no tags."
+    assert (loss.what, loss.own, loss.wire) == ("dropped", "notes-v2", "notes")
+    assert loss.method == f"notes/add{second.EXTENSION.suffix}"
+    losses.clear()
+    async with serve_by_hand(make_server(second), on_loss=losses.append) as hand:
+
+        async def answer(method: str, **params: Any) -> Json:
+            await hand.send(ask(method, declaration(None, first), **params))
+            return dict(await hand.take())
+
+        assert (await answer("notes/add", text="one", tags=["two"]))["result"]["id"] == "one"
+        assert [(loss.pointer, loss.own) for loss in losses] == [("/params/tags", "notes-v2")]
+        wrong = (await answer("notes/add", text=1))["error"]
+        assert wrong["code"] == -32602 and "/params/text" in str(wrong["data"]), wrong
+        assert (await answer("notes/count"))["error"]["code"] == -32601
+        await hand.send(ask("notes/add", declaration("9.0.0"), text="one", tags=[]))
+        check_unknown(await hand.take(), "one")
 
 
 async def repeat_once() -> None:
@@ -202,6 +233,7 @@ async def talk() -> None:
     """Do all of it."""
     await agree_on_versions()
     await answer_other_versions()
+    await translate_versions()
     await repeat_once()
 
 

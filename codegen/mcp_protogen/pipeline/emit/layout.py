@@ -25,6 +25,7 @@ from mcp_protogen.pipeline.emit.template_contexts import (
     RevisionContext,
     ServerBaseContext,
     SharedContext,
+    VersionStep,
 )
 from mcp_protogen.pipeline.emit.template_contract import Context, Template
 from mcp_protogen.pipeline.extension_ir import ExtensionIR
@@ -41,6 +42,7 @@ from mcp_protogen.pipeline.parts import (
     missing_names,
 )
 from mcp_protogen.pipeline.plans.tables import PairTables
+from mcp_protogen.pipeline.plans.version_tables import VersionTables
 from mcp_protogen.pipeline.target import TargetFile
 
 _PATH_PART = re.compile(r"(?!\.)[A-Za-z0-9_.-]+(?<!\.)")
@@ -163,10 +165,17 @@ def revision_modules(
 
 
 def extension_modules(
-    extension: ExtensionIR, selection: PartSelection, renderer: Renderer
+    extension: ExtensionIR,
+    steps: Iterable[VersionTables],
+    selection: PartSelection,
+    renderer: Renderer,
 ) -> Iterator[Module]:
-    """Yield the other modules of an extension, checked against the types that it may name."""
+    """Yield the other modules of an extension, checked against the types that it may name.
+
+    `steps` are those between versions of extensions of the revision.
+    """
     folder, has_app = extension_folder(extension), "app" in selection.modules
+    steps = steps if {*ROLES} & selection.modules else ()
     context: ExtensionContext = {
         **views.extension_messages(extension),
         "runtime": renderer.runtime_in(f"{folder}/__init__.py"),
@@ -175,7 +184,15 @@ def extension_modules(
         **_server_base(extension.identifier, selection),
         "items": ITEMS_OF_EXTENSIONS.get(extension.identifier, "") if has_app else "",
         "table": extension.version is not None and bool({*ROLES} & selection.modules),
+        "translates": bool(steps),
+        "steps": [*_steps_from(extension, steps)],
     }
+    for step in steps:
+        if step.newer.name == extension.name:
+            path = f"{folder}/translation.py"
+            subject = f"the extension {extension.identifier}:"
+            tables = views.pair_context(step.tables, renderer.runtime_in(path), subject)
+            yield _render_module(path, templates.TRANSLATION, tables, renderer)
     modules = {"__init__", "capabilities", "methods", *context["roles"]}
     trees: dict[str, ast.Module] = {}
     for module, template in EXTENSION_MODULES.items():
@@ -186,6 +203,15 @@ def extension_modules(
             yield _module(path, template.name, source, trees[module], renderer)
     types = {type_.name for type_ in (*extension.ir.types, *extension.core.types)}
     raise_errors(verify.members(trees, types, folder))
+
+
+def _steps_from(extension: ExtensionIR, steps: Iterable[VersionTables]) -> Iterator[VersionStep]:
+    for step in steps:
+        module = step.newer.module
+        if step.older.name == extension.name:
+            yield VersionStep(module, module, "UP", "DOWN")
+        elif step.newer.name == extension.name:
+            yield VersionStep(step.older.module, module, "DOWN", "UP")
 
 
 def _client_base(identifiers: Iterable[str], selection: PartSelection) -> ClientBaseContext:

@@ -43,6 +43,19 @@ class ListedRevision:
 
 
 @dataclass(frozen=True, slots=True)
+class VersionStep:
+    """The folder of another version of an extension, and the tables to it and back.
+
+    `tables` is the folder of the later one of both, whose module `translation` has them.
+    """
+
+    other: ModuleName
+    tables: ModuleName
+    outward: str
+    inward: str
+
+
+@dataclass(frozen=True, slots=True)
 class TranslationTable:
     """The table of one direction as Python: its plans, its other members, and its docstring."""
 
@@ -160,6 +173,10 @@ class ExtensionContext(ExtensionMessages, ClientBaseContext, ServerBaseContext):
     """The module of the runtime that makes items of toolkits for it; or empty."""
     table: bool
     """Whether it needs the table for several versions of an extension."""
+    translates: bool
+    """Whether that table has to translate between versions."""
+    steps: list[VersionStep]
+    """The other versions into which rules translate it."""
 
 
 class ModelsPackageContext(TypedDict):
@@ -216,6 +233,8 @@ class TranslationContext(TypedDict):
 
     pair: PairTables
     """The two revisions, `older` and `newer`, and the tables as values."""
+    subject: str
+    """What they are of: `MCP`, or an extension with two versions."""
     imports: str
     """The import of the classes that the tables need."""
     tables: list[TranslationTable]

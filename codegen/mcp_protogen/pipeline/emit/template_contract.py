@@ -123,7 +123,7 @@ ADAPTERS = Template(
 )
 TRANSLATION = Template(
     "translation.py.jinja",
-    "a module of `translate` for each step to a revision: the tables `UP` and `DOWN`",
+    "a module for each step to a revision, or a version: the tables `UP` and `DOWN`",
     TranslationContext,
 )
 APPS = Template(

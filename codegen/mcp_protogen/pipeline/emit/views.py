@@ -364,11 +364,12 @@ def _imports(
     return {module: names for module, names in needed.items() if names}
 
 
-def pair_context(pair: PairTables, runtime: str) -> TranslationContext:
-    """Return the context for the template of a pair of revisions."""
+def pair_context(pair: PairTables, runtime: str, subject: str = "MCP") -> TranslationContext:
+    """Return the context for the template of a pair of revisions, or of versions of a subject."""
     classes = sorted({"Plan", *rows.classes_in((pair.up, pair.down))})
     return {
         "pair": pair,
+        "subject": subject,
         "imports": f"from {runtime}.translation.plans import {', '.join(classes)}",
         "tables": [_table("UP", pair.up), _table("DOWN", pair.down)],
     }

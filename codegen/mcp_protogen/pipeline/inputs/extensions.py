@@ -31,6 +31,7 @@ from mcp_protogen.pipeline.inputs.pins import (
 )
 from mcp_protogen.pipeline.inputs.snapshot import DIALECT
 from mcp_protogen.pipeline.inputs.sources import parse_schema
+from mcp_protogen.pipeline.inputs.translations import Translation, read_translation
 
 Json = dict[str, Any]
 
@@ -57,6 +58,8 @@ class ExtensionSource:
     place: str
     patches_place: str
     facts_place: str
+    rules: Translation | None = None
+    """Those that translate between the version from which it inherits, and this one."""
     own: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
@@ -149,8 +152,31 @@ def load(name: str, folder: Path, source: GivenFile | None = None) -> ExtensionS
         place=schema_place,
         patches_place=extension_place(name, "patches.json"),
         facts_place=facts_place,
+        rules=_load_rules(name, folder, facts),
         own=descriptions,
     )
+
+
+def has_rules(name: str, folder: Path) -> bool:
+    """Return whether rules translate between an extension and the version before it."""
+    return _rules_file(name, folder).is_file()
+
+
+def _rules_file(name: str, folder: Path) -> Path:
+    return extensions_folder(folder) / name / "translation.json"
+
+
+def _load_rules(name: str, folder: Path, facts: Json) -> Translation | None:
+    if not has_rules(name, folder):
+        return None
+    file = _rules_file(name, folder)
+    place = extension_place(name, file.name)
+    rules = read_translation(parse_json(file.read_bytes(), place), name, place)
+    if rules.older != facts.get("inherits"):
+        message = f"{name} does not inherit from {rules.older!r:.80}"
+        hint = "name the version in its facts: inherits"
+        raise ProblemError(Problem("bad-rule", message, place, "/older", hint))
+    return rules
 
 
 def schema_in_facts(facts: Json) -> Json:

@@ -21,6 +21,7 @@ _FORMATS: Final[Mapping[str, str]] = {
     "extensions/pins.json": "pins",
     "extensions/*/facts.json": "extension-facts",
     "extensions/*/patches.json": "patches",
+    "extensions/*/translation.json": "translation",
 }
 """The formats of the files in a schema folder."""
 

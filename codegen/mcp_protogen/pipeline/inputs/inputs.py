@@ -117,7 +117,8 @@ class _SchemaFolder:
         else:  # its facts have its types
             entry = PINNED, "", None, b""
         patches = self._json(EXTENSION.member, name, "patches.json")
-        facts = extension_facts(name, self._folder)
+        facts: Any = extension_facts(name, self._folder)
+        rules = self._json(EXTENSION.member, name, "translation.json")
         revisions = {*options.revisions, *options.kept}
         return ExtensionInputs(
             source=entry[0],
@@ -125,7 +126,7 @@ class _SchemaFolder:
             spec_commit=entry[2],
             schema=sha256(entry[3]) if entry[3] else "",
             patches=digest(patches) if patches is not None else "",
-            facts=digest(facts) if facts else "",
+            facts=digest(facts if rules is None else [facts, rules]) if facts else "",
             revisions=tuple(revision for revision in pinned.revisions if revision in revisions),
         )
 

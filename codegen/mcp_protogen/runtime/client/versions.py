@@ -31,24 +31,32 @@ class VersionedRuntime(ClientRuntime):
             settings = offered if is_object(offered) else {}
 
             def offers(own: VersionedExtension) -> bool:
-                family = table.families[own.family]
+                family = table.candidates[own.family]
                 if not any(version.identifier in settings for version in family):
                     return True  # servers need not declare every extension
                 return own.fits("server", settings.get(own.identifier))
 
             agree(core, table, offers)
             connection.request = partial(self._send_again, core, connection.request)
+            super().adopt(connection)
+            self._notify = partial(self._notify_agreed, core, self._notify)
+            return
         super().adopt(connection)
+
+    async def _notify_agreed(
+        self, core: Connection, send: SendRequest, spec: Any, params: Any
+    ) -> None:
+        await send(_spoken(core, spec), params)
 
     async def _send_again(
         self, core: Connection, send: SendRequest, spec: AnyRequest, params: Any, *options: Any
     ) -> Any:
         try:
-            return await send(spec, params, *options)
+            return await send(_spoken(core, spec), params, *options)
         except McpError as error:
             if not _agree_anew(core, error, spec, params):
                 raise
-        return await send(spec, params, *options)
+        return await send(_spoken(core, spec), params, *options)
 
 
 class VersionedClient(ClientBase):
@@ -74,7 +82,7 @@ def agree(
     declared = core.declared["client"]
     extensions = dict(declared.get(EXTENSIONS, {}))
     agreed: dict[str, VersionedExtension | None] = {}
-    for family, versions in table.families.items():
+    for family, versions in table.candidates.items():
         agreed[family] = chosen = next(filter(offers, versions), None)
         others = {version.identifier for version in versions}
         if chosen is not None:
@@ -88,6 +96,10 @@ def agree(
         core.envelope = overlaid(core.envelope, changed)
     core.table = table.with_agreed(agreed)
     return agreed
+
+
+def _spoken(core: Connection, spec: Any) -> Any:
+    return core.table.spoken(spec) if isinstance(core.table, VersionedTable) else spec
 
 
 def _agree_anew(core: Connection, error: McpError, spec: AnyRequest, params: Any) -> bool:
@@ -110,5 +122,6 @@ def _agree_anew(core: Connection, error: McpError, spec: AnyRequest, params: Any
         return rule.agrees(own.base, [text for text in texts if isinstance(text, str)])
 
     agreed = agree(core, table, offers)
-    unmet = capabilities.unmet(spec.requires, "client", params, core.declared)
+    needs = _spoken(core, spec).requires
+    unmet = capabilities.unmet(needs, "client", params, core.declared)
     return agreed != table.agreed and unmet is None

@@ -6,7 +6,7 @@ and a suffix, which it does not have on the wire.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
@@ -126,6 +126,8 @@ class VersionedExtension(Extension):
     base: str
     suffix: str
     rule: VersionRule
+    steps: Callable[[], tuple[Any, ...]] = tuple
+    """Loads the other versions into which rules translate it."""
 
     def declare(self, role: Role, declared: JSONObject) -> None:
         """Add this version to a declaration; a client declares only the last one."""

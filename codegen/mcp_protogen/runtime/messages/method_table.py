@@ -156,6 +156,9 @@ class MethodTable(MessageCodec):
         """Return a table for a connection whose requests all have these members in `_meta`."""
         return self
 
+    def reporting(self, on_loss: Any) -> "MethodTable":
+        return self
+
     def admit(self, spec: CallSpec[Any], sender: Role) -> None:
         """Raise `LocalError` if this side may not send a message on the wire."""
 

@@ -46,12 +46,14 @@ class VersionedTable(ExtendedTable):
         self._by_wire_name: dict[str, list[VersionedExtension]] = {}
         self._wire_names: dict[str, str] = {}
         versions = [version for version in extensions if isinstance(version, VersionedExtension)]
-        for version in sorted(versions, key=_order, reverse=True):
+        for version in sorted(versions, key=order, reverse=True):
             self.families.setdefault(version.family, []).append(version)
             for method in (*version.requests, *version.notifications):
                 name = method.removesuffix(version.suffix)
                 self._by_wire_name.setdefault(name, []).append(version)
                 self._wire_names[method] = name
+        self.candidates: Mapping[str, list[VersionedExtension]] = self.families
+        """The versions that a client can use, those that it prefers first."""
         self.requests = self._with_wire_names(self.requests)
         self.notifications = self._with_wire_names(self.notifications)
 
@@ -90,6 +92,10 @@ class VersionedTable(ExtendedTable):
             name = self._names[spec] = json_text(wire)
         return name
 
+    def spoken(self, spec: Any) -> Any:
+        """Return a message of a client in the version that it has agreed on."""
+        return spec
+
     def with_agreed(self, agreed: Agreed) -> "VersionedTable":
         """Return the table of a client that has agreed on versions."""
         table = copy(self)
@@ -97,7 +103,7 @@ class VersionedTable(ExtendedTable):
         return table
 
 
-def _order(version: VersionedExtension) -> tuple[int, int, str]:
+def order(version: VersionedExtension) -> tuple[int, int, str]:
     return version.rule.order(version.version)
 
 
@@ -112,7 +118,7 @@ class _Unknown(NamedTuple):
         if rule.error is None:
             return MethodNotFound(call.method, id=call.id)
         requested, *_ = (*rule.versions_in(self.settings, "client"), "")
-        supported = [version.version for version in reversed(self.own)]
+        supported = [version.version for version in sorted(self.own, key=order)]
         data = {rule.error.requested: requested, rule.error.supported: supported}
         outer = {rule.error.by_identifier: {self.own[0].identifier: data}}
         return UnsupportedExtensionVersion(call, rule.error, outer)
