@@ -119,15 +119,15 @@ async def test_a_notification_is_translated_and_its_loss_reported(
     params = m.LoggingMessageNotificationParams(level="info", data="one", logger="two")
     options = Options(on_loss=losses.append)
     async with connect(server, client, options=options) as connected:
-        spec, *others = used.notifications.values()
+        spec, *added = used.notifications.values()
         await connected.notify(spec, params)
         got = await asyncio.wait_for(heard.get(), 5)
         assert (got.data, got.logger) == ("one", None if used is SECOND else "two")
-        for other in others:
+        for added_spec in added:
             with pytest.raises(MissingCapability, match="notes/new@2"):
-                await connected.notify(other, params)
+                await connected.notify(added_spec, params)
     expected = [("/params/logger", "dropped", WHY, "notes-v2", "notes")] if used is SECOND else []
-    assert [(lost.pointer, lost.what, lost.why, lost.own, lost.wire) for lost in losses] == expected
+    assert [(loss.pointer, loss.what, loss.why, loss.own, loss.wire) for loss in losses] == expected
 
 
 def test_a_table_with_both_versions_stands_for_no_other() -> None:

@@ -19,13 +19,13 @@ from mcp_protogen.pipeline.emit.template_contexts import (
     ExtensionModelsContext,
     ExtensionsContext,
     ListedRevision,
+    ListedVersionStep,
     ModelsContext,
     ModelsPackageContext,
     PackageContext,
     RevisionContext,
     ServerBaseContext,
     SharedContext,
-    VersionStep,
 )
 from mcp_protogen.pipeline.emit.template_contract import Context, Template
 from mcp_protogen.pipeline.extension_ir import ExtensionIR
@@ -205,13 +205,15 @@ def extension_modules(
     raise_errors(verify.members(trees, types, folder))
 
 
-def _steps_from(extension: ExtensionIR, steps: Iterable[VersionTables]) -> Iterator[VersionStep]:
+def _steps_from(
+    extension: ExtensionIR, steps: Iterable[VersionTables]
+) -> Iterator[ListedVersionStep]:
     for step in steps:
         module = step.newer.module
         if step.older.name == extension.name:
-            yield VersionStep(module, module, "UP", "DOWN")
+            yield ListedVersionStep(module, module, "UP", "DOWN")
         elif step.newer.name == extension.name:
-            yield VersionStep(step.older.module, module, "DOWN", "UP")
+            yield ListedVersionStep(step.older.module, module, "DOWN", "UP")
 
 
 def _client_base(identifiers: Iterable[str], selection: PartSelection) -> ClientBaseContext:

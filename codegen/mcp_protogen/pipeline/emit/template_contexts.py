@@ -43,7 +43,7 @@ class ListedRevision:
 
 
 @dataclass(frozen=True, slots=True)
-class VersionStep:
+class ListedVersionStep:
     """The folder of another version of an extension, and the tables to it and back.
 
     `tables` is the folder of the later one of both, whose module `translation` has them.
@@ -175,7 +175,7 @@ class ExtensionContext(ExtensionMessages, ClientBaseContext, ServerBaseContext):
     """Whether it needs the table for several versions of an extension."""
     translates: bool
     """Whether that table has to translate between versions."""
-    steps: list[VersionStep]
+    steps: list[ListedVersionStep]
     """The other versions into which rules translate it."""
 
 

@@ -46,17 +46,17 @@ class VersionedRuntime(ClientRuntime):
     async def _notify_agreed(
         self, core: Connection, send: SendRequest, spec: Any, params: Any
     ) -> None:
-        await send(_spoken(core, spec), params)
+        await send(_agreed_form(core, spec), params)
 
     async def _send_again(
         self, core: Connection, send: SendRequest, spec: AnyRequest, params: Any, *options: Any
     ) -> Any:
         try:
-            return await send(_spoken(core, spec), params, *options)
+            return await send(_agreed_form(core, spec), params, *options)
         except McpError as error:
             if not _agree_anew(core, error, spec, params):
                 raise
-        return await send(_spoken(core, spec), params, *options)
+        return await send(_agreed_form(core, spec), params, *options)
 
 
 class VersionedClient(ClientBase):
@@ -98,8 +98,8 @@ def agree(
     return agreed
 
 
-def _spoken(core: Connection, spec: Any) -> Any:
-    return core.table.spoken(spec) if isinstance(core.table, VersionedTable) else spec
+def _agreed_form(core: Connection, spec: Any) -> Any:
+    return core.table.agreed_form(spec) if isinstance(core.table, VersionedTable) else spec
 
 
 def _agree_anew(core: Connection, error: McpError, spec: AnyRequest, params: Any) -> bool:
@@ -122,6 +122,6 @@ def _agree_anew(core: Connection, error: McpError, spec: AnyRequest, params: Any
         return rule.agrees(own.base, [text for text in texts if isinstance(text, str)])
 
     agreed = agree(core, table, offers)
-    needs = _spoken(core, spec).requires
+    needs = _agreed_form(core, spec).requires
     unmet = capabilities.unmet(needs, "client", params, core.declared)
     return agreed != table.agreed and unmet is None

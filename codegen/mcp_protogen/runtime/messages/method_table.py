@@ -156,7 +156,7 @@ class MethodTable(MessageCodec):
         """Return a table for a connection whose requests all have these members in `_meta`."""
         return self
 
-    def reporting(self, on_loss: Any) -> "MethodTable":
+    def with_losses(self, on_loss: Any) -> "MethodTable":
         return self
 
     def admit(self, spec: CallSpec[Any], sender: Role) -> None:

@@ -92,7 +92,7 @@ class VersionedTable(ExtendedTable):
             name = self._names[spec] = json_text(wire)
         return name
 
-    def spoken(self, spec: Any) -> Any:
+    def agreed_form(self, spec: Any) -> Any:
         """Return a message of a client in the version that it has agreed on."""
         return spec
 

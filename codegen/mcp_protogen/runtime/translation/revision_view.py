@@ -92,7 +92,7 @@ class RevisionViews(dict[str, RevisionView[HandlersT]], Generic[HandlersT]):
     def _make(self, revision: str) -> RevisionView[HandlersT]:
         handlers = self._handlers.get(revision)
         if handlers is not None:
-            runtime, table = handlers.__mcp_runtime__, handlers.TABLE.reporting(self._on_loss)
+            runtime, table = handlers.__mcp_runtime__, handlers.TABLE.with_losses(self._on_loss)
             return RevisionView(handlers, table, runtime.declaration(), runtime.identity())
         newer = (known for known in self._handlers if known > revision)
         handlers = self._handlers[min(newer, default=max(self._handlers))]

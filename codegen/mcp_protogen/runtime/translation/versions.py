@@ -76,14 +76,7 @@ class TranslatedVersions(VersionedTable):
         there: dict[str, Any] = {}
         for name, wire in to.methods().items():
             native = natives[wire + other.suffix]
-            spec = replace(
-                specs[name + own.suffix],
-                requires=native.requires,
-                traits=native.traits,
-                phase=native.phase,
-                params_required=native.params_required,
-                headers=native.headers,
-            )
+            spec = _with_needs(specs[name + own.suffix], native)
             self._links[spec] = _Link(native, to, back, name, wire, ends)
             here[spec.method] = there[wire + suffix] = spec
             self._wire_names[wire + suffix] = wire
@@ -108,7 +101,7 @@ class TranslatedVersions(VersionedTable):
         self.extensions = (version, *self.extensions)
         return version
 
-    def reporting(self, on_loss: Callable[[Loss], object] | None) -> "TranslatedVersions":
+    def with_losses(self, on_loss: Callable[[Loss], object] | None) -> "TranslatedVersions":
         table = copy(self)
         table._losses = {ends: LossReport(*ends, on_loss) for ends in self._losses}
         # Readers know their report.
@@ -120,7 +113,7 @@ class TranslatedVersions(VersionedTable):
         spec: Any = self.requests.get(name) or self.notifications.get(name)
         return name if name == method or spec is None else str(spec.method)
 
-    def spoken(self, spec: Any) -> Any:
+    def agreed_form(self, spec: Any) -> Any:
         for version in filter(None, self.agreed.values()):
             found = {**version.requests, **version.notifications}.get(spec.method)
             if found in self._links:
@@ -184,6 +177,18 @@ class TranslatedVersions(VersionedTable):
         model: Any = result
         out = self._translate(spec, "result", model.to_wire(), inward=False)
         return write_result(id, wire_text(spec, out, meta, "result", model))
+
+
+def _with_needs(spec: CallSpec[Any], native: CallSpec[Any]) -> CallSpec[Any]:
+    """Return a message with what is said of it in the version on the wire."""
+    return replace(
+        spec,
+        requires=native.requires,
+        traits=native.traits,
+        phase=native.phase,
+        params_required=native.params_required,
+        headers=native.headers,
+    )
 
 
 def _requests(specs: Mapping[str, Any]) -> Mapping[str, Any]:
