@@ -265,7 +265,7 @@ def test_server_of_a_configuration_is_described_with_its_transport(tmp_path: Pat
         "b": Server(words=("x", "y"), transport="stdio"),
         "c": Server(url=site["url"], transport="sse"),
     }
-    with pytest.raises(ProblemError, match="d/type: the server d: the type must be http or "):
+    with pytest.raises(ProblemError, match="d/type: the type of d must be http or "):
         server_of(NamedServer(name="d", config=config))
 
 

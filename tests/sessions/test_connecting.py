@@ -284,11 +284,11 @@ BAD: list[tuple[object, str]] = [
     ),
     (
         {"mcpServers": {"a": {"type": "ws", "url": "x"}}},
-        "#/mcpServers/a/type: the server a: the type must be http or streamable-http or ",
+        "#/mcpServers/a/type: the type of a must be http or streamable-http or ",
     ),
     (
         {"mcpServers": {"a": {"type": "http", "command": "x"}}},
-        "#/mcpServers/a/type: the server a: the type must be stdio",
+        "#/mcpServers/a/type: the type of a must be stdio",
     ),
     ({"mcpServers": {"a": {}}}, "#/mcpServers/a: the server a needs either `command` or `url`"),
     (

@@ -356,8 +356,7 @@ class ConfigSource:
                 continue
             types = self._transports["url" if entry.address else "program"]
             if entry.type not in (None, *types):
-                usual = " or ".join(types)
-                self.refuse(f"{at}/type", f"the server {name}: the type must be {usual}")
+                self.refuse(f"{at}/type", f"the type of {name} must be {' or '.join(types)}")
                 continue
             members = self.fill(entry.model_dump(by_alias=True), at, f"the server {name}")
             filled = ConfigEntry.model_construct(**members)

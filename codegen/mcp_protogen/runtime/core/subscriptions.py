@@ -112,10 +112,7 @@ class Listeners:
         self._uris: set[str] = set()
 
     def add(self, id: RequestId, filter: Filter, at: str = "") -> None:
-        """Register a listen stream; raise if there are too many, or it is too large.
-
-        `at` is the place of its URIs in the request.
-        """
+        """Register a listen stream, with URIs at `at`; raise for too many, or a too large one."""
         others = [name for stream in (filter, *self._streams.values()) for name, _ in stream]
         ids = sum(not is_change(name) for name in others)
         uris = keys_in(filter, RESOURCE_UPDATED)

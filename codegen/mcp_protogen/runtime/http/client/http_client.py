@@ -110,7 +110,7 @@ class HttpReply:
         try:
             async for chunk in parts_of_body(self._response, self._label):
                 if body or not self.succeeded:
-                    # Others go on between parts, and calls refused together go on together.
+                    # Calls refused together go on together.
                     await sleep(0)
                 body += chunk
                 if len(body) > limit:
