@@ -442,9 +442,10 @@ async def test_layer_stands_around_requests_answers_further_ones_and_hides_other
 
 async def test_listen_stream_hears_of_what_a_layer_follows() -> None:
     layer, changed = Counting(), "notifications/tools/list_changed"
-    plain = server_with_layer(STATELESS, layer, SENDS=frozenset({changed}))
+    plain: Any = server_with_layer(STATELESS, layer, SENDS=frozenset({changed}))
     # The extension has a member of the filter.
-    server = type("Server", (TasksServer, type(plain)), {})()
+    bases: Any = TasksServer, type(plain)
+    server = type("Server", bases, {})()
     async with serve_by_hand(server) as hand:
         wanted = {"taskIds": ["two", "one"], "toolsListChanged": True}
         await hand.send(modern("subscriptions/listen", 1, notifications=wanted))
