@@ -99,6 +99,23 @@ def test_versions_agree_as_the_revision_says(
     assert rule.agrees(needed, versions) is agrees
 
 
+@pytest.mark.parametrize(
+    ("settings", "versions"),
+    [
+        ({"requires": {"protocolVersion": "2026-07-28"}}, ["1.0.0"]),
+        ({"requires": {"protocolVersion": "2026-07-29"}}, []),
+        ({"requires": {"protocolVersion": 2027}}, ["1.0.0"]),
+        ({"requires": "2027"}, ["1.0.0"]),
+    ],
+)
+def test_a_declaration_for_later_revisions_has_no_version(settings: Any, versions: Any) -> None:
+    members: Any = {"client": "version", "server": "versions"}
+    floors: Any = {"server": ("requires", "protocolVersion")}
+    rule = VersionRule(members, True, "1.0.0", "major", floors=floors, revision="2026-07-28")
+    assert rule.versions_in(settings, "server") == versions
+    assert rule.versions_in(settings, "client") == ["1.0.0"]
+
+
 def test_a_further_version_has_a_suffix_and_the_first_one_stays_as_it_is() -> None:
     both = (version("tasks", {}), version("tasks-v2", stating("2.1.0")))
     found = versions_of(both, core(STATED))

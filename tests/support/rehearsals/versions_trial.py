@@ -187,6 +187,17 @@ async def translate_versions() -> None:
         check_unknown(await hand.take(), "one")
 
 
+def leave_out_later_revisions() -> None:
+    """Leave an extension off whose declaration needs a later revision."""
+    for role, steps in RULE.floors.items():
+        for least, fits in ((NEXT, True), ("2999-01-01", False)):
+            needs: Any = least
+            for step in reversed(steps):
+                needs = {step: needs}
+            settings = {RULE.members[role]: second.EXTENSION.version, **needs}
+            assert second.EXTENSION.fits(role, settings) is fits, settings
+
+
 async def repeat_once() -> None:
     """Send a request once more after the error for its version, and only once."""
     if RULE.error is None:
@@ -234,6 +245,7 @@ def play_server(versions: list[Any], supported: list[str]) -> Callable[[Hand], A
 async def talk() -> None:
     """Do all of it."""
     await agree_on_versions()
+    leave_out_later_revisions()
     await answer_other_versions()
     if TRANSLATED:
         await translate_versions()

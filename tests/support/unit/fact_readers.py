@@ -63,8 +63,8 @@ _VALUE: Final[Json] = {"level": "MUST", "when": "failed", "value": "no-store", *
 _NEXT: Final[Json] = {
     "caching": {"unit": "list", "tag": "ttlMs", "known": "x-one", "stale": "x-two", **_SOURCE},
     "extension_versions": {
-        "client": {"member": "version"},
-        "server": {"member": "versions", "list": True},
+        "client": {"member": "version", "floor": "requires.spec.min"},
+        "server": {"member": "versions", "list": True, "floor": "requires.protocolVersion"},
         "agree": "major",
         "error": {
             "code": -32990,

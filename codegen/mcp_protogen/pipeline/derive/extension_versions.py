@@ -48,7 +48,9 @@ def versions_of(
     if stated is None:
         return {}
     return {
-        extension.name: _version(extension, first, _rule(stated, _absent(extension, family)))
+        extension.name: _version(
+            extension, first, _rule(stated, _absent(extension, family), core.facts.revision)
+        )
         for first, family in families.items()
         for extension in family
     }
@@ -92,14 +94,17 @@ def _absent(extension: ExtensionSource, family: Iterable[ExtensionSource]) -> st
     return ""
 
 
-def _rule(stated: Json, absent: str) -> VersionRule:
+def _rule(stated: Json, absent: str, revision: str = "") -> VersionRule:
     error: Json | None = stated.get("error")
+    floors = {role: stated[role]["floor"] for role in ROLES if "floor" in stated[role]}
     return VersionRule(
         members={role: stated[role]["member"] for role in ROLES},
         listed=stated["server"]["list"],
         absent=absent,
         agree=stated["agree"],
         error=VersionError(*(error[name] for name in VersionError._fields)) if error else None,
+        floors={role: tuple(floor.split(".")) for role, floor in floors.items()},
+        revision=revision,
     )
 
 

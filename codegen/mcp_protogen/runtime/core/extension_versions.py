@@ -8,10 +8,12 @@ and a suffix, which it does not have on the wire.
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
 from .extensions import Extension
 from .json import JSONObject, is_array, is_object
+from .json_pointers import value_at
 from .spec import Capability, Role
 
 # Python refuses to read very long numbers.
@@ -38,7 +40,8 @@ class VersionRule(NamedTuple):
     all of its versions, if `listed`. A declaration without stands for the version `absent`.
     Versions agree by their `major` number, and the lower minor counts; by the `minor` one where the
     identifier has the major; or only if they are the `same`. Without an `error`, an unsupported
-    version switches the extension off.
+    version switches the extension off; so does a declaration whose member at `floors` names a later
+    revision than this `revision`.
     """
 
     members: Mapping[Role, str]
@@ -46,6 +49,8 @@ class VersionRule(NamedTuple):
     absent: str
     agree: Literal["major", "minor", "same"]
     error: VersionError | None = None
+    floors: Mapping[Role, tuple[str, ...]] = MappingProxyType({})
+    revision: str = ""
 
     @property
     def lists_all(self) -> bool:
@@ -53,8 +58,12 @@ class VersionRule(NamedTuple):
         return self.listed or self.agree == "minor"
 
     def versions_in(self, settings: Any, role: Role) -> list[str]:
-        """Return the versions in a declaration of a role."""
+        """Return the versions in a declaration of a role; none if it needs a later revision."""
         if not is_object(settings):
+            return []
+        least = value_at(settings, floor) if (floor := self.floors.get(role)) else None
+        # Revisions are named by dates, so names sort.
+        if isinstance(least, str) and least > self.revision:
             return []
         value = settings.get(self.members[role], self.absent)
         versions = value if is_array(value) else [value]
