@@ -342,6 +342,8 @@ async def serve_socket(
             try:
                 # Before anyone can connect.
                 os.chmod(path, 0o600)
+                # Clients wait while the server starts.
+                listening.listen()
                 async with _lifespan(app):
                     listener = await get_running_loop().create_unix_server(accept, sock=listening)
                     try:
