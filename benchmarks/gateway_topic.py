@@ -111,21 +111,27 @@ def _compare(
 ) -> Iterator[Row]:
     gateways = {name: gateway for name, gateway in found.items() if name != _DIRECT}
     for number, calls in wanted.items():
-        loads = {name: partial(_each, gateway, number, calls) for name, gateway in found.items()}
-        interleave_loads(loads, 1)
-        before = {name: processor_seconds(gateway.server.pid) for name, gateway in gateways.items()}
+        spent: dict[str, list[float]] = {name: [] for name in found}
+        loads = {
+            name: partial(_each, gateway, number, calls, spent[name])
+            for name, gateway in found.items()
+        }
         each = interleave_loads(loads, rounds)
         yield from _rows(f"{what}, a call, {number} at once", each, "ms", _GOALS[number])
-        worked = {
-            name: (processor_seconds(gateway.server.pid) - before[name]) / (rounds * calls)
-            for name, gateway in gateways.items()
-        }
+        worked = {name: sum(spent[name]) / (rounds * calls) for name in gateways}
         yield from _rows(f"{what}, processor time for it, {number} at once", worked, "ms")
     held = {name: float(gateway.server.memory()) for name, gateway in gateways.items()}
     yield from _rows(f"{what}, memory", held, "MiB")
 
 
-def _each(gateway: _Gateway, number: int, calls: int) -> float:
+def _each(gateway: _Gateway, number: int, calls: int, spent: list[float]) -> float:
+    """Return the seconds of a call, and note the processor time of all of them."""
+    # Connections to servers behind it have ended while others were measured.
+    _call(gateway, number, calls, [])
+    return _call(gateway, number, calls, spent)
+
+
+def _call(gateway: _Gateway, number: int, calls: int, spent: list[float]) -> float:
     with ExitStack() as stack:
         # Not kept, as a server ends connections that wait for slower ones.
         port, first = gateway.server.port, FIRST_ID
@@ -133,7 +139,10 @@ def _each(gateway: _Gateway, number: int, calls: int) -> float:
         for caller in made:
             stack.callback(caller.close)
             caller.prepare(gateway.session)
-        return load(made, calls).each
+        before = processor_seconds(gateway.server.pid)
+        each = load(made, calls).each
+        spent.append(processor_seconds(gateway.server.pid) - before)
+        return each
 
 
 def _rows(

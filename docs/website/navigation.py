@@ -108,6 +108,7 @@ SECTIONS: Final = (
             Page("tasks", "Tasks", "tools whose calls become tasks, and clients of tasks"),
             Page("skills", "Skills", "folders of instructions that a server publishes"),
             Page("user-interfaces", "User interfaces", "pages that hosts show with results"),
+            Page("server-cards", "Server cards", "how clients find a server and connect to it"),
             Page("testing", "Testing", "tests with a client in the same process"),
         ),
     ),

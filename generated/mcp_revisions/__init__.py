@@ -113,7 +113,9 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.features.auth.server.keys import StaticKeys as StaticKeys
     from mcp_protogen.runtime.features.auth.server.replays import MemoryReplays as MemoryReplays
     from mcp_protogen.runtime.features.auth.server.replays import SharedReplays as SharedReplays
+    from mcp_protogen.runtime.features.auth.steps import Fetch as Fetch
     from mcp_protogen.runtime.features.bridge.bridge_app import bridge_app as bridge_app
+    from mcp_protogen.runtime.features.server_card.card import CardError as CardError
     from mcp_protogen.runtime.features.sharing.postgres.postgres_engine import (
         PostgresEngine as PostgresEngine,
     )
@@ -274,6 +276,17 @@ def __mcp_part__(name: str) -> ModuleType | None:
     return None
 
 
+__mcp_transports__ = {
+    "program": {"stdio": "stdio_client"},
+    "url": {
+        "http": "open_http",
+        "streamable-http": "open_http",
+        "streamableHttp": "open_http",
+        "sse": "open_http",
+    },
+}
+"""The functions that open connections to a program or a URL, by names of transports."""
+
 # Loaded on first use: importing the package imports neither models nor Pydantic.
 _MODULES = {
     "Cache": "client.cache",
@@ -349,7 +362,9 @@ _MODULES = {
     "StaticKeys": "features.auth.server.keys",
     "MemoryReplays": "features.auth.server.replays",
     "SharedReplays": "features.auth.server.replays",
+    "Fetch": "features.auth.steps",
     "bridge_app": "features.bridge.bridge_app",
+    "CardError": "features.server_card.card",
     "PostgresEngine": "features.sharing.postgres.postgres_engine",
     "RedisEngine": "features.sharing.redis.redis_engine",
     "Shared": "features.sharing.shared_sessions",

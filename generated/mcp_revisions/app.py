@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack, overload
 
 from mcp_protogen.runtime.core.revision import Revision
 from mcp_protogen.runtime.server.base import package_of
-from mcp_protogen.runtime.toolkit.app import AppBase, add_route, run
+from mcp_protogen.runtime.toolkit.app import AppBase
 
 from . import REVISIONS
 
@@ -44,7 +44,15 @@ class PackageApp(AppBase):
     def run(self, transport: Literal["http"], **options: Unpack[HttpRunOptions]) -> None: ...
     def run(self, transport: str = "stdio", **options: Any) -> None:
         """Serve until the program is ended; the options are those of `run_stdio` or `run_http`."""
-        run(self, transport, options)
+        # As a text, because type checkers know only the names with an overload.
+        name = str(transport)
+        if name not in ["stdio", "http"]:
+            raise ValueError(f"unknown transport {name!r}: use stdio or http")
+        package: Any = package_of(type(self))
+        if name == "stdio":
+            package.run_stdio(self, serve=package.serve_stdio, **options)
+        if name == "http":
+            package.run_http(self, **options)
 
     def http(self, **options: Unpack[AppOptions]) -> HttpApp:
         """Return the ASGI application; the options are those of `http_app`."""
@@ -61,4 +69,10 @@ class PackageApp(AppBase):
     ) -> None: ...
     def route(self, path: str, endpoint: Any = None, /, **options: Any) -> Any:
         """Serve a function of HTTP requests, or an ASGI application, beside the endpoint."""
-        return add_route(self, path, endpoint, options)
+        make = package_of(type(self)).Route
+
+        def add(endpoint: Any) -> Any:
+            make(path, endpoint, server=self, **options).add_to(self)
+            return endpoint
+
+        return add if endpoint is None else add(endpoint)

@@ -1,10 +1,14 @@
 """`mcp-gen diff` of extensions: with another version of themselves, and with the core."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_protogen.instep.compare.compare_revisions import compare_revisions
+from mcp_protogen.instep.compare.extensions import compared_extension
+from mcp_protogen.instep.compare.revisions import compared_pin
 from mcp_protogen.pipeline.inputs.pinned_extensions import pinned_extensions
 from mcp_protogen.pipeline.inputs.pins import extensions_folder, load_extension_pins, snapshot_file
 from support import formats, tables
@@ -145,3 +149,16 @@ def test_incomparable_extensions_name_alternatives(mcp_gen: Run) -> None:
     assert "did you mean tasks" in mcp_gen("diff", "2025-11-25", "task").err
     ran = mcp_gen("diff", "tasks", "apps")
     assert ran.code == 2 and "error[conflicting-options]: tasks and apps are two" in ran.err
+
+
+def test_a_change_of_stage_is_named() -> None:
+    before = compared_extension("tasks")
+    assert before.extension is not None
+    stable = replace(before, extension=replace(before.extension, stage="stable"))
+    revision = compared_pin("2026-07-28")
+    core = replace(revision, ir=replace(revision.ir, absorbs=(before.extension.identifier,)))
+    for after, stage in ((stable, "stable"), (core, "core")):
+        changes = compare_revisions(before, after).changes
+        (change,) = (change for change in changes if change.code == "stage-changed")
+        assert change.item == f"stage of {before.extension.identifier}"
+        assert (change.before, change.after) == ("beta", stage)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_protogen.instep.compare.compare_revisions import compare_revisions
-from mcp_protogen.instep.compare.revisions import ComparedRevision
+from mcp_protogen.instep.compare.revisions import ComparedRevision, ExtensionPart
 from mcp_protogen.pipeline.ir import ConditionIR
 from mcp_protogen.pipeline.reports import severities as module
 from mcp_protogen.pipeline.reports.change import PROTOCOL, Severity
@@ -31,6 +31,7 @@ from support.compare.code_cases import (
 from support.unit.schemas import STRING, record, ref
 
 NOTHING = side()
+NO_NAMES = frozenset[str]()
 PLAIN = result(STRING)
 ANSWERING = side(types=(answer_type(),))
 OPEN = replace(ANSWERING, open_types=frozenset({"AskResult"}))
@@ -40,7 +41,10 @@ ABLE = side(capabilities=(capability(),))
 FAILING = side(errors=(error(),))
 KEYED = side(meta_keys=(meta_key(),))
 MANDATORY = replace(NOTHING, facts={"methods": {"things/ask": {"mandatory": True}}})
-BY_POST = replace(NOTHING, facts={"transports": {"post": {"source": "x"}}})
+BY_POST = replace(NOTHING, facts={"transports": {"post": {"address": "url", "framing": "http"}}})
+BY_MAIL = replace(NOTHING, facts={"transports": {"post": {"address": "url", "framing": "mail"}}})
+LATER = ExtensionPart("x", "com.example/x", NOTHING.ir.id, NO_NAMES, NO_NAMES, "stable")
+AT_FIRST = replace(NOTHING, extension=replace(LATER, stage="beta"))
 AT_MOST_3 = result({"type": "string", "maxLength": 3})
 NAMED = {"Named": record(a=STRING)}
 NAMING = result(ref("Named"), NAMED)
@@ -227,6 +231,8 @@ THE_REST = (
         side(headers=(header("MUST"),)),
     ),
     *make_pair("transport-added", "transport-removed", NOTHING, BY_POST),
+    make_case("transport-changed", BY_POST, BY_MAIL),
+    make_case("stage-changed", AT_FIRST, replace(NOTHING, extension=LATER)),
     make_case("era-changed", NOTHING, side(era="stateless")),
     make_case("rule-relaxed", NOTHING, side(rules=replace(RULES, send_batches=True))),
     make_case("rule-tightened", NOTHING, side(rules=replace(RULES, server_requests=False))),

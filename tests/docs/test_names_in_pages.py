@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 import mcp_revisions as package
+from mcp_protogen.base.names import extension_module, pascal
 from mcp_protogen.pipeline.parts import DEFAULT, PARTS, PartSelection, missing_names, parse_parts
 from support.docs import accounting
 from support.docs.names import NO_PYTHON, bound, problems
@@ -13,7 +14,10 @@ from support.tables import case
 
 NAME: Final = package.__name__
 REVISIONS: Final = [f"{NAME}.v2025_11_25", f"{NAME}.v2026_07_28"]
-EXTENSIONS: Final = ("apps", "skills", "tasks")
+EXTENSIONS: Final = {
+    name: f"{REVISIONS[-1]}.ext.{extension_module(name)}"
+    for name in ("apps", "server-card", "skills", "tasks")
+}
 
 # Pages with programs that use a package, except those about other packages.
 PAGES: Final = tuple(
@@ -26,7 +30,7 @@ ROOTS: Final = {
     "session": [f"{revision}:Session" for revision in REVISIONS],
     "client": [
         *(f"{revision}:Client" for revision in REVISIONS),
-        *(f"{REVISIONS[-1]}.ext.{name}:{name.title()}Client" for name in EXTENSIONS),
+        *(f"{place}:{pascal(name)}Client" for name, place in EXTENSIONS.items()),
     ],
     "server": [f"{revision}:App" for revision in REVISIONS],
     "call": [f"{NAME}:MethodCall"],
@@ -42,8 +46,8 @@ ROOTS: Final = {
 }
 SPACES: Final = [
     *(NAME, *REVISIONS, *(f"{revision}.models" for revision in REVISIONS)),
-    *(f"{REVISIONS[-1]}.ext.{name}" for name in EXTENSIONS),
-    *(f"{REVISIONS[-1]}.ext.{name}.models" for name in EXTENSIONS),
+    *EXTENSIONS.values(),
+    *(f"{place}.models" for place in EXTENSIONS.values()),
     # Methods also occur without their class.
     *(f"{revision}:{cls}" for revision in REVISIONS for cls in ("App", "Client", "Session")),
     *(f"{NAME}:{cls}" for cls in ("ProtectedResource", "TaskHandle", "Transport")),
@@ -70,6 +74,7 @@ OTHERS: Final[dict[str, set[str]]] = {
         *("Tool", "Value"),
     },
     "security.md": {"Host", "Origin"},
+    "server-cards.md": {"ETag", "Host"},
     "testing.md": {"Greeter", "New", "Old", "greeter", "welcome"},
     "toolkit.md": {"Decimal", "Loud", "Parameters", "Quiet"},
     "transports.md": {"hand_over"},
@@ -122,7 +127,7 @@ def test_names_that_are_not_there_are_found() -> None:
 def test_the_package_of_a_page_has_what_its_programs_import() -> None:
     command = re.compile(r"^(?: {4})?mcp-gen (--revision .*) --out pkg/?$", re.MULTILINE)
     pages = ("authorization-servers", "deployment", "extensions", "first-client", "first-server")
-    for name in (*pages, "skills", "tasks", "user-interfaces"):
+    for name in (*pages, "server-cards", "skills", "tasks", "user-interfaces"):
         (options,) = command.findall(page(f"{name}.md"))
         parts = re.search(r"--with (\S+)", options)
         missing = missing_names(

@@ -162,6 +162,46 @@ async def test_few_connections_are_kept_and_not_for_long(monkeypatch: pytest.Mon
             assert len(server.writers) == 2
 
 
+async def test_connections_of_many_requests_at_once_are_kept() -> None:
+    async with peer(*[OK] * 60) as server, use_client() as client:
+        for _ in range(2):
+            posts = [post(client, server.url) for _ in range(30)]
+            assert await asyncio.gather(*posts) == [b"ok"] * 30
+        assert len(server.writers) == 30
+
+
+async def test_connections_that_are_not_used_again_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(direct_client, "_LONGEST_IDLE", 0.1)
+    async with peer(OK, OK) as server, use_client() as client:
+        await asyncio.gather(post(client, server.url), post(client, server.url))
+        done, _ = await asyncio.wait(server.tasks, timeout=5)
+        assert len(done) == len(server.tasks) == 2
+
+
+async def test_the_length_of_a_body_is_its_own() -> None:
+    wrong = {"content-length": "9", "transfer-encoding": "chunked"}
+    async with peer(OK) as server, use_client() as client:
+        assert await post(client, server.url, **wrong) == b"ok"
+    fields = server.requests[0].split(b"\r\n")
+    assert [b"content-length: 2" in fields, b"transfer" in server.requests[0]] == [True, False]
+
+
+async def test_each_request_has_its_own_head() -> None:
+    async with peer(OK, OK, OK, OK) as server, use_client() as client:
+        for value in ("1", "2", "2"):
+            assert await post(client, server.url, x=value) == b"ok"
+        request = client.build_request("GET", httpx2.URL(server.url), content=None, headers={})
+        await (await client.send(request, stream=True, follow_redirects=False)).aclose()
+    heads = [request.partition(b"\r\n\r\n")[0].split(b"\r\n") for request in server.requests]
+    assert [[line for line in head if line[:2] == b"x:"] for head in heads] == [
+        *([b"x: 1"], [b"x: 2"], [b"x: 2"], []),
+    ]
+    assert [b"content-length: 2" in head for head in heads] == [True, True, True, False]
+    assert [head[0] for head in heads] == [b"POST /mcp?a=b HTTP/1.1"] * 3 + [
+        b"GET /mcp?a=b HTTP/1.1"
+    ]
+
+
 async def test_a_malformed_or_broken_response_is_an_error() -> None:
     for response, error in (
         (CLOSE, "the connection ended before the response"),
@@ -244,6 +284,22 @@ async def test_compressed_bodies_and_cookies_are_left_to_httpx2() -> None:
     assert b"accept-encoding: gzip" in first and b"user-agent: python-httpx2/" in first
     assert b"cookie" not in first and b"cookie: node=3\r\n" in second
     assert re.findall(rb"cookie: [^\r]*", third) == [b"cookie: own=1"]
+
+
+async def test_a_server_cannot_fill_the_memory_with_cookies() -> None:
+    named = (BARE % b"set-cookie: c%d=1\r\ncontent-length: 2" % number for number in range(250))
+    async with peer(*named, OK) as server, use_client() as client:
+        for _ in range(251):
+            await post(client, server.url)
+    assert server.requests[99].count(b"=1") == 99
+    assert max(request.count(b"=1") for request in server.requests) == 100
+
+
+async def test_cookies_that_are_not_ascii_are_ignored() -> None:
+    cookies = BARE % b"set-cookie: a=\xff\r\nset-cookie: b=1\r\ncontent-length: 2"
+    async with peer(cookies, OK) as server, use_client() as client:
+        assert await post(client, server.url) == await post(client, server.url) == b"ok"
+    assert re.findall(rb"cookie: [^\r]*", server.requests[1]) == [b"cookie: b=1"]
 
 
 async def test_proxies_and_users_in_urls_are_left_to_httpx2(

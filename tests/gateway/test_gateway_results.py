@@ -24,7 +24,8 @@ ODD: JsonObject = {"x-more": {"a": [None, 1]}}
 OF_VENDOR: JsonObject = {"vendor/key": {"a": None}}
 ABOUT: JsonObject = {"_meta": OF_VENDOR, **ODD}
 NOTED: JsonObject = {"audience": ["user", "robot"], "priority": 1, **ODD}
-TEXT: JsonObject = {"type": "text", "text": "hi", "annotations": NOTED, **ABOUT}
+UNDECLARED: JsonObject = {"uri": "data://b", "resource": {"uri": "data://b"}}
+TEXT: JsonObject = {"type": "text", "text": "hi", "annotations": NOTED, **ABOUT, **UNDECLARED}
 UNKNOWN: JsonObject = {"type": "hologram", "data": None, **ABOUT}
 SCHEMA: JsonObject = {"type": "object", "x": None, "properties": {"n": {"type": "integer"}}}
 
@@ -40,7 +41,13 @@ ANSWERS: dict[str, JsonObject] = {
             }
         ]
     },
-    "tools/call": {"content": [TEXT, UNKNOWN], "structuredContent": {"n": "no number"}, **ABOUT},
+    "tools/call": {
+        "content": [TEXT, UNKNOWN],
+        "structuredContent": {"n": "no number"},
+        "contents": [UNDECLARED],
+        **ABOUT,
+        **UNDECLARED,
+    },
     "prompts/get": {
         "messages": [{"role": "robot", "content": TEXT}, {"role": "user", "content": UNKNOWN}],
         **ABOUT,

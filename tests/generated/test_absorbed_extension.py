@@ -18,6 +18,7 @@ from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs.absorbed import merge_facts
 from mcp_protogen.pipeline.inputs.inputs import read_inputs
+from mcp_protogen.pipeline.inputs.pinned_extensions import absorbing_revision
 from mcp_protogen.pipeline.inputs.sources import load_pinned
 from support import missing
 from support.generated.absorbing_revision import (
@@ -116,6 +117,11 @@ def test_an_absorbed_extension_without_facts_is_refused_with_its_place(tmp_path:
     assert (
         problem.place == f"schema/{ABSORBING}/facts.json" and problem.pointer == "/absorbs/chores"
     )
+
+
+def test_an_extension_is_core_from_the_revision_that_absorbs_it(decided_folder: Path) -> None:
+    assert absorbing_revision(ABSORBED, decided_folder) == ABSORBING
+    assert absorbing_revision(ABSORBED) is None
 
 
 def test_a_method_gets_each_result_that_an_absorbed_extension_adds(tmp_path: Path) -> None:

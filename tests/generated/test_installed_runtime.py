@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 from mcp_protogen import __version__
 from mcp_protogen.base.names import Era, module_name
-from mcp_protogen.base.resources import runtime_folder, templates_folder
+from mcp_protogen.base.resources import runtime_folder, schema_folder, templates_folder
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.emit import layout
 from mcp_protogen.pipeline.emit.render import Renderer
 from mcp_protogen.pipeline.emit.template_contexts import ListedRevision
+from mcp_protogen.pipeline.inputs.facts import package_transports
 from mcp_protogen.pipeline.inputs.pins import snapshot_file
 from mcp_protogen.pipeline.output.lock import read_lock
 from mcp_protogen.pipeline.package import GeneratedFile, Package
@@ -160,7 +161,9 @@ def test_modules_are_the_same_as_with_a_copy_but_for_imports(place: Path) -> Non
     eras: dict[str, Era] = {"2025-11-25": "handshake", "2026-07-28": "stateless"}
     listed = tuple(ListedRevision(id, era, module_name(id)) for id, era in eras.items())
     renderer = Renderer(templates_folder())
-    made = layout.package_modules(listed, [listed[-1].module], OPTIONS.selection, renderer)
+    transports = package_transports(schema_folder(), eras)
+    selection = OPTIONS.selection._replace(transports=transports)
+    made = layout.package_modules(listed, [listed[-1].module], selection, renderer)
     offered = {module.path: dump_statements(module.text) for module in made}
     check = f"from {NAME}.core.version_check import require_version\n\n"
     check += f'require_version("{__version__}", __name__)\n'

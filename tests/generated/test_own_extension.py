@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, Final, NamedTuple, get_args
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
@@ -250,6 +250,13 @@ async def again(http: Any, post: Any, named: dict[str, str]) -> Any:
     return await http.post(post.url, content=post.content, headers=fields | named)
 
 
+DOCUMENT: Final[Json] = {
+    "place": "card",
+    "media_type": "text/plain",
+    "headers": {},
+    "source": "basic",
+}
+
 Edit = Callable[[Json, Json], object]
 
 
@@ -284,6 +291,10 @@ REFUSED: list[tuple[Edit, str, str, str]] = [
     (put("Nothing", *COUNT, "params"), "unknown-type", FACTS, "/methods/folders~1count/params"),
     (put({"mcp-name": {"member": "kind", "policy": "both"}}, *COUNT, "headers"), "facts-disagree",
         FACTS, "/methods/folders~1count/headers/mcp-name"),
+    (put(-32099, *COUNT, "principal"), "facts-disagree", FACTS,
+        "/methods/folders~1count/principal"),
+    (put({"request": "folders/count", "order": "first"}, *COUNT, "stream"), "facts-disagree", FACTS,
+        "/methods/folders~1count/stream/request"),
     (put(["2024-11-05"], *COUNT, "revisions"), "facts-disagree", FACTS,
         "/methods/folders~1count/revisions"),
     (put({"server": {}}, "settings"), "facts-disagree", FACTS,
@@ -297,6 +308,9 @@ REFUSED: list[tuple[Edit, str, str, str]] = [
     (put("Nothing", "members", 0, "from"), "unknown-type", FACTS, "/members/0/from"),
     (put("tools/cal", "members", 0, "method"), "facts-disagree", FACTS, "/members/0/method"),
     (put("Tool", "members", 0, "type"), "facts-disagree", FACTS, "/members/0/type"),
+    (put({"card": DOCUMENT}, "documents"), "facts-disagree", FACTS, "/documents/card"),
+    (put({"card": {**DOCUMENT, "type": "None"}}, "documents"), "unknown-type", FACTS,
+     "/documents/card/type"),
     (put({"-32602": {"name": "OTHER", "emit": "server", "source": "folders"}}, "errors"),
         "facts-disagree", FACTS, "/errors/-32602"),
     (put({"names": ["Nothing"], "source": "folders"}, "types"), "unknown-type", FACTS,

@@ -5,18 +5,37 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 from mcp_protogen.base.names import module_name
-from mcp_protogen.base.resources import runtime_files, runtime_folder, templates_folder
+from mcp_protogen.base.resources import (
+    runtime_files,
+    runtime_folder,
+    schema_folder,
+    templates_folder,
+)
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.emit.layout import fixed_files, package_modules, shared_modules
 from mcp_protogen.pipeline.emit.render import Renderer
 from mcp_protogen.pipeline.emit.template_contexts import ListedRevision
+from mcp_protogen.pipeline.inputs.facts import package_transports
+from mcp_protogen.pipeline.ir import TransportIR
+from mcp_protogen.pipeline.part_contents import (
+    BY_FACTS,
+    CONDITIONAL,
+    DOCUMENTED,
+    GATED,
+    PARTED,
+    REQUESTED,
+    RULED,
+    RULED_VERSIONS,
+    STREAMS,
+    VERSIONED,
+)
 from mcp_protogen.pipeline.parts import DEFAULT, PARTS, PartSelection, missing_names
 from support import made_once, tables
 from support.bounds.measures import TERMS
@@ -148,16 +167,69 @@ def test_a_package_has_the_modules_of_its_extensions_and_no_others() -> None:
                 assert imports_of(path) <= there, path
 
 
-def test_only_toolkits_with_requested_outputs_have_the_module_for_them() -> None:
-    module = copied_package() / "_runtime" / "toolkit" / "requested_outputs.py"
-    for case, selection in SELECTIONS.items():
-        with tables.case(case):
+OF_FACTS = {
+    CONDITIONAL: {"server": {"server/conditional_errors.py"}},
+    GATED: {
+        "app": {"toolkit/entry_needs.py"},
+        "client": {"client/entry_needs.py", "rules/entry_needs.py"},
+        "server": {"rules/entry_needs.py"},
+    },
+    PARTED: {
+        "client": {"client/partial_results.py", "rules/partial_results.py"},
+        "server": {"server/partial_results.py", "rules/partial_results.py"},
+    },
+    REQUESTED: {"app": {"toolkit/requested_outputs.py"}},
+    RULED: {"client": {"client/cache_rules.py"}},
+    STREAMS: {
+        "client": {"client/request_stream.py"},
+        "server": {"server/extension_session.py"},
+    },
+}
+"""The modules of the runtime that facts bring, by generated module."""
+
+
+def test_only_packages_whose_revisions_need_them_have_modules_for_rare_facts() -> None:
+    for (case, selection), (condition, modules) in product(SELECTIONS.items(), OF_FACTS.items()):
+        with tables.case((case, condition)):
             there = modules_of(selection)
-            more = modules_of(selection._replace(requested_outputs=True)) - there
-            assert more == ({module} if "app" in selection.modules else set())
-            if more:
-                text = (runtime_folder() / "toolkit" / module.name).read_text()
-                assert imports_of(module, text) <= there
+            whole = modules_of(selection._replace(by_facts=frozenset({condition})))
+            expected = (modules[name] for name in modules.keys() & selection.modules)
+            runtime = copied_package() / "_runtime"
+            more = {module.relative_to(runtime).as_posix() for module in whole - there}
+            assert more == set[str]().union(*expected)
+            named = {path.with_suffix("") for path in whole}
+            for module in more:
+                text = (runtime_folder() / module).read_text()
+                assert imports_of(runtime / module, text) <= whole | named
+
+
+def test_further_transport_comes_with_its_module_and_names_where_programs_are_reached() -> None:
+    pair = TransportIR(
+        "Pairs",
+        "program",
+        ("pairs", "pair"),
+        framing="pairs",
+        client="transports.memory.open_pair",
+        server="testing.serve_pair",
+        fallback="",
+        later=False,
+    )
+    usual = package_transports(schema_folder(), [REVISION])
+    for parts, has in ((("stdio", "toolkit"), True), (("http-client", "toolkit"), False)):
+        selection = PartSelection(parts, transports=(*usual, pair))
+        with tables.case(parts):
+            names = {name for _, names in selection.exports for name in names}
+            assert ({"open_pair", "serve_pair"} <= names) is has
+            modules = {path.stem for path in modules_of(selection)}
+            assert ({"memory", "testing"} <= modules) is has
+            assert selection.opening["program"] == {
+                "stdio": "stdio_client",
+                **dict.fromkeys(pair.names, "open_pair"),
+            }
+            made = package_modules((LISTED,), (), selection, Renderer(templates_folder()))
+            app = {module.path: module.text for module in made}["app.py"]
+            assert ('Literal["stdio", "pairs"]' in app) is has
+            assert "serve=package.serve_pair" in app
 
 
 def test_copied_runtime_is_the_installed_one_byte_for_byte_but_for_parts_left_out() -> None:
@@ -166,7 +238,10 @@ def test_copied_runtime_is_the_installed_one_byte_for_byte_but_for_parts_left_ou
         for path in runtime_folder().rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    whole = SELECTIONS["all", True]._replace(extensions=("apps",), requested_outputs=True)
+    whole = SELECTIONS["all", True]._replace(
+        extensions=("apps", "server-card"),
+        by_facts=BY_FACTS | {DOCUMENTED, RULED_VERSIONS, STREAMS, VERSIONED},
+    )
     left_out: dict[object, set[str]] = {}
     for case, selection in (*SELECTIONS.items(), ("whole", whole)):
         with tables.case(case):

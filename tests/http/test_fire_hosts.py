@@ -139,10 +139,10 @@ async def test_guard_memory_is_bounded() -> None:
         for number in range(50):
             long = "0" * 30_000 + str(number)
             await site.ask(http(b"", host=f"localhost:{long}", origin=f"http://[::1]:{long}"))
-        known = site.app._guard.passed
+        known = site.app.guard.passed
         assert sum(len(host) + len(origin or b"") for host, origin in known) < 10_000
         for number in range(1500):
-            site.app._guard.check(b"localhost:%d" % number, None)
+            site.app.guard.check(b"localhost:%d" % number, None)
             assert len(known) <= 1000
         await site.is_fine()
 

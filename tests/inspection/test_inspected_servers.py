@@ -8,6 +8,7 @@ import sys
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +19,21 @@ from mcp_protogen.runtime.transports.base import Transport
 from mcp_protogen.servers.connect.authorization import Bearer
 from mcp_protogen.servers.connect.named_server import NamedServer
 from mcp_protogen.servers.inspect import conversation, http_tap, inspecting, profile, recording
-from mcp_protogen.servers.inspect.http_transport import HttpProbing
+from mcp_protogen.servers.inspect.http_transport import HttpProbing, open_http
 from mcp_protogen.servers.inspect.intake import BYTES, LONGEST, MESSAGES, StepIntake
-from mcp_protogen.servers.inspect.revision_facts import HTTP, SSE
 from mcp_protogen.servers.inspect.rules import judge
 from mcp_protogen.servers.inspect.server import Server, server_of
 from mcp_protogen.servers.inspect.steps import PlanClient, Probe, awaiting
 from mcp_protogen.servers.inspect.stream_transport import StreamProbing
 from mcp_protogen.servers.inspect.transcript import KILLED, TIMEOUT, Transcript
+from mcp_revisions import v2026_07_28 as mcp
+from mcp_revisions.v2026_07_28.ext.server_card import ServerCardServer
+from mcp_revisions.v2026_07_28.ext.server_card import models as c
 from support import folders
 from support.examples.ported import load_server, source
-from support.http.serving import serving
+from support.http.serving import run_app, serving
 from support.inspection import faulty_server
+from support.inspection.transcripts import HTTP, SSE
 from support.peers.places import PROGRAMS, python_with
 from support.revisions import REVISIONS
 from support.tables import case
@@ -250,6 +254,39 @@ async def test_requests_are_authorized_and_the_record_does_not_say_how() -> None
     assert "s3cret" not in "".join(recording.format_lines(transcripts, {})) + repr(server)
 
 
+def test_server_of_a_configuration_is_described_with_its_transport(tmp_path: Path) -> None:
+    program, site = {"command": "x", "args": ["y"]}, {"url": "http://127.0.0.1:9/mcp"}
+    entries = {"a": program, "b": {**program, "type": "stdio"}, "c": {**site, "type": "sse"}}
+    config = tmp_path / "mcp.json"
+    config.write_text(json.dumps({"mcpServers": {**entries, "d": {**site, "type": "stdio"}}}))
+    described = {name: server_of(NamedServer(name=name, config=config)) for name in entries}
+    assert described == {
+        "a": Server(words=("x", "y")),
+        "b": Server(words=("x", "y"), transport="stdio"),
+        "c": Server(url=site["url"], transport="sse"),
+    }
+    with pytest.raises(ProblemError, match="d/type: the type of d must be http or "):
+        server_of(NamedServer(name="d", config=config))
+
+
+class OtherwiseCarded(ServerCardServer, mcp.App):
+    """Has a card of another version, at another place."""
+
+    def server_card(self, remote: c.Remote) -> c.ServerCard:
+        elsewhere = remote.model_copy(update={"url": "https://elsewhere.example/mcp"})
+        return super().server_card(elsewhere).model_copy(update={"version": "2"})
+
+
+async def test_server_is_held_to_its_card() -> None:
+    app = OtherwiseCarded("com.example/x", description="Answers.")
+    async with run_app(app.http()) as port:
+        transcripts = await quickly(Server(url=f"http://127.0.0.1:{port}/mcp"), "2025-11-25")
+    assert {finding.rule.code for finding in judge(transcripts)} == {
+        "card-differs",
+        "card-endpoint",
+    }
+
+
 async def test_metadata_are_looked_for_where_the_challenge_says() -> None:
     seen: list[bytes] = []
     challenge = b'error="no", Resource_Metadata = "http://HOST/named"'
@@ -348,7 +385,8 @@ async def test_body_over_http_is_read_as_clients_read_it() -> None:
 async def test_message_over_http_that_cannot_be_read_ends_the_wait_for_its_id() -> None:
     clock: Any = asyncio.get_running_loop().time
     intake, about = StepIntake(clock), Transcript(revision="2025-11-25", transport=HTTP)
-    probing: Any = HttpProbing(Server(url="http://127.0.0.1:1/mcp"), about, intake)
+    opener = partial(open_http, Server(url="http://127.0.0.1:1/mcp"))
+    probing: Any = HttpProbing(opener, about, intake, 1.0)
     intake.begin(awaiting({"jsonrpc": "2.0", "id": 1, "method": "ping"}))
     async with asyncio.timeout(None) as limit:
         await probing._take(ParseError("not JSON", id=1), limit)

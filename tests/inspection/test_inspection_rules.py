@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from mcp_protogen.servers.inspect.intake import Clock, StepIntake
-from mcp_protogen.servers.inspect.revision_facts import HTTP, STDIO
 from mcp_protogen.servers.inspect.rules import SEVERITIES, judge, read_rules, rules
 from mcp_protogen.servers.inspect.steps import ProbeStep
 from mcp_protogen.servers.inspect.transcript import KILLED, TIMEOUT, UNKNOWN_REVISION, Exchange
@@ -23,7 +22,9 @@ from support.inspection.broken_rules import (
     tools,
 )
 from support.inspection.transcripts import (
+    HTTP,
     ID,
+    STDIO,
     codes,
     error,
     exchange,
@@ -38,7 +39,7 @@ from support.revisions import ERAS, OLD, REVISIONS, STATELESS
 from support.tables import case
 
 REQUIREMENTS = [ROOT / "docs" / name for name in ("requirements.md", "requirements-tasks.md")]
-EXTENSIONS = "https://github.com/modelcontextprotocol/ext-"
+EXTENSIONS = "https://github.com/modelcontextprotocol/"
 
 
 def test_each_rule_is_found_where_it_is_broken_and_nowhere_else() -> None:

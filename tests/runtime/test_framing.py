@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp_protogen.runtime.core.connection_errors import Disconnected
 from mcp_protogen.runtime.core.errors import ParseError
-from mcp_protogen.runtime.transports.streams import LineProtocol, LineReader, frame
+from mcp_protogen.runtime.transports.streams import LineProtocol, LineReader
 from support.patience import PATIENCE
 from support.tables import case
 
@@ -71,7 +71,7 @@ def test_overlong_line_is_not_buffered() -> None:
 @given(st.lists(st.binary(min_size=1, max_size=9).filter(lambda m: b"\n" not in m and m.strip())))
 def test_framed_messages_are_read_back(messages: list[bytes]) -> None:
     kept = [message for message in messages if not message.endswith(b"\r")]
-    assert read([frame(kept)]) == kept
+    assert read([LineProtocol().encode(kept)]) == kept
 
 
 class Pipe(asyncio.WriteTransport):

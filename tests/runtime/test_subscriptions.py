@@ -5,8 +5,11 @@ from typing import Any
 import pytest
 from mcp_protogen.runtime.core.errors import McpError
 from mcp_protogen.runtime.core.options import Options
-from mcp_protogen.runtime.core.subscriptions import Filter, Listeners
+from mcp_protogen.runtime.core.subscriptions import Listeners, Selectors
+from mcp_revisions.v2026_07_28.methods import TABLE
+from support.tables import case
 
+FILTERS = Selectors(TABLE.notifications)
 TOOLS = "notifications/tools/list_changed"
 UPDATED = "notifications/resources/updated"
 EVERYTHING: Any = {
@@ -18,26 +21,32 @@ EVERYTHING: Any = {
 DECLARED: Any = {"tools": {"listChanged": True}, "resources": {"subscribe": True}}
 
 
+def honour(wanted: Any, declared: Any) -> Any:
+    return FILTERS.write(FILTERS.narrow(FILTERS.read(wanted), declared))
+
+
 def test_a_filter_is_what_was_asked_for() -> None:
-    assert Filter.of(EVERYTHING).to_wire() == {
-        **EVERYTHING,
-        "resourceSubscriptions": ["file:///a", "file:///b"],
-    }
-    assert Filter.of({}).to_wire() == {}
-    assert Filter.of({"toolsListChanged": False}).to_wire() == {}
+    cases: list[tuple[Any, Any]] = [
+        (EVERYTHING, {**EVERYTHING, "resourceSubscriptions": ["file:///a", "file:///b"]}),
+        ({}, {}),
+        ({"resourceSubscriptions": [""]}, {"resourceSubscriptions": [""]}),
+        ({"toolsListChanged": False, "resourceSubscriptions": [], "unknown": True}, {}),
+    ]
+    for wanted, written in cases:
+        with case(wanted):
+            assert FILTERS.write(FILTERS.read(wanted)) == written
 
 
 @pytest.mark.shows("S4-04")
 def test_only_what_the_server_declared_is_honoured() -> None:
-    honoured = Filter.of(EVERYTHING).supported_by(DECLARED).to_wire()
-    assert honoured.keys() == {"toolsListChanged", "resourceSubscriptions"}
-    assert Filter.of(EVERYTHING).supported_by({"tools": {}, "resources": {}}) == Filter()
+    assert honour(EVERYTHING, DECLARED).keys() == {"toolsListChanged", "resourceSubscriptions"}
+    assert honour(EVERYTHING, {"tools": {}, "resources": {}}) == {}
 
 
 def test_streams_get_what_they_asked_for_and_nothing_else() -> None:
     listeners = Listeners(Options(max_subscriptions=10))
-    listeners.add(1, Filter.of({"toolsListChanged": True}))
-    listeners.add("1", Filter.of({"resourceSubscriptions": ["file:///a"]}))
+    listeners.add(1, FILTERS.read({"toolsListChanged": True}))
+    listeners.add("1", FILTERS.read({"resourceSubscriptions": ["file:///a"]}))
     assert listeners.matching(TOOLS, None) == [1]
     assert listeners.matching(UPDATED, "file:///a") == ["1"]
     assert listeners.matching(UPDATED, "file:///b") == []
@@ -48,9 +57,9 @@ def test_streams_get_what_they_asked_for_and_nothing_else() -> None:
 
 def test_there_are_not_too_many_streams_or_resources() -> None:
     listeners = Listeners(Options(max_subscriptions=1))
-    listeners.add(1, Filter())
+    listeners.add(1, frozenset())
     with pytest.raises(McpError, match="No more than 1"):
-        listeners.add(2, Filter())
+        listeners.add(2, frozenset())
     listeners.subscribe("a")
     listeners.subscribe("a")
     with pytest.raises(McpError):

@@ -282,7 +282,14 @@ BAD: list[tuple[object, str]] = [
         {"mcpServers": {"a": {"command": "x", "env": {"N": [1]}}}},
         "#/mcpServers/a/env/N: the server",
     ),
-    ({"mcpServers": {"a": {"type": "ws", "url": "x"}}}, "#/mcpServers/a/type: the server a"),
+    (
+        {"mcpServers": {"a": {"type": "ws", "url": "x"}}},
+        "#/mcpServers/a/type: the type of a must be http or streamable-http or ",
+    ),
+    (
+        {"mcpServers": {"a": {"type": "http", "command": "x"}}},
+        "#/mcpServers/a/type: the type of a must be stdio",
+    ),
     ({"mcpServers": {"a": {}}}, "#/mcpServers/a: the server a needs either `command` or `url`"),
     (
         {"mcpServers": {"a": {"command": "x", "url": "http://x"}}},

@@ -177,7 +177,7 @@ class TestResumption:
         for _ in range(20):
             cursor.opens()
             cursor.broke()
-            assert (cursor.wait, cursor.is_given_up) == (1.0, False)
+            assert (cursor.wait, cursor.failures) == (1.0, 1)
 
     def test_no_wait_is_longer_than_the_longest(self) -> None:
         cursor = Cursor(pkg.Reconnection(max_wait=1.5))

@@ -373,6 +373,30 @@ class TestTransport:
         assert done == ["other", "comments"]
 
 
+async def test_long_body_and_refusal_leave_time_to_others_and_a_short_body_takes_none() -> None:
+    for status, parts, expected in (
+        (200, 3, ["other", "read"]),
+        (503, 1, ["other", "read"]),
+        (200, 1, ["read", "other"]),
+    ):
+        with case((status, parts)):
+            done: list[object] = []
+
+            async def other(done: list[object] = done) -> None:
+                done.append("other")
+
+            async def chunks(parts: int = parts) -> AsyncGenerator[bytes, None]:
+                for _ in range(parts):
+                    yield b"[]"
+
+            made = SimpleNamespace(status_code=status, headers={}, aiter_bytes=chunks)
+            working = asyncio.create_task(other())
+            await http_client.HttpReply(made, "POST x", 100).read()
+            done.append("read")
+            await working
+            assert done == expected
+
+
 def _bytes(message: object) -> bytes:
     return json.dumps(message).encode()
 

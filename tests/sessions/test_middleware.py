@@ -16,6 +16,7 @@ from mcp_protogen.runtime.rpc.jobs import Job
 from mcp_protogen.runtime.server.base import ServerRuntime
 from mcp_protogen.runtime.server.layers import Following, Layer
 from mcp_revisions import CallNext, McpError, MethodCall
+from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
 from support.sessions.talking import (
     INITIALIZED,
@@ -378,7 +379,6 @@ class Counting(Layer):
     """A layer that counts requests, adds a method, and hides one."""
 
     hidden = ("prompts/get",)
-    ids_member = "thingIds"
 
     def __init__(self) -> None:
         self.served: list[str] = []
@@ -442,13 +442,15 @@ async def test_layer_stands_around_requests_answers_further_ones_and_hides_other
 
 async def test_listen_stream_hears_of_what_a_layer_follows() -> None:
     layer, changed = Counting(), "notifications/tools/list_changed"
-    async with serve_by_hand(
-        server_with_layer(STATELESS, layer, SENDS=frozenset({changed}))
-    ) as hand:
-        wanted = {"thingIds": ["two", "one"], "toolsListChanged": True}
+    plain: Any = server_with_layer(STATELESS, layer, SENDS=frozenset({changed}))
+    # The extension has a member of the filter.
+    bases: Any = TasksServer, type(plain)
+    server = type("Server", bases, {})()
+    async with serve_by_hand(server) as hand:
+        wanted = {"taskIds": ["two", "one"], "toolsListChanged": True}
         await hand.send(modern("subscriptions/listen", 1, notifications=wanted))
         acknowledged = (await hand.take())["params"]["notifications"]
-        assert acknowledged == {"toolsListChanged": True, "thingIds": ["one"]}
+        assert acknowledged == {"toolsListChanged": True, "taskIds": ["one"]}
         assert (await hand.take())["method"] == changed
     assert layer.asked == ["one", "two"]
 

@@ -39,7 +39,7 @@ async def test_both_answer_anybody() -> None:
                 head = await site.http.head(path)
                 assert (head.status_code, head.content) == (200, b"")
                 post = await site.http.post(path, content=b"{}")
-                assert (post.status_code, post.headers["allow"]) == (405, "GET, HEAD")
+                assert (post.status_code, post.headers["allow"]) == (405, "GET, HEAD, OPTIONS")
 
 
 async def test_health_paths_can_be_chosen_and_left_out() -> None:

@@ -244,7 +244,7 @@ async def test_too_many_waiting_changes_become_one_for_all() -> None:
         for number in range(1100):
             await servers[1].resource_updated(f"file:///{number}")
         engine.away = False
-        assert await read_methods(first[0], 3) == [TOOLS, PROMPTS, UPDATED]
+        assert await read_methods(first[0], 3) == [PROMPTS, TOOLS, UPDATED]
         assert len(engine.published) == 1
 
 
@@ -260,7 +260,7 @@ async def test_change_for_all_is_published_alone_after_failed_attempt() -> None:
         await servers[1].resource_updated("file:///late")
         await until(lambda: engine.calls.count("mail.publish") > attempts + 1)
         engine.away = False
-        assert await read_methods(first[0], 3) == [TOOLS, PROMPTS, UPDATED]
+        assert await read_methods(first[0], 3) == [PROMPTS, TOOLS, UPDATED]
         assert len(engine.published) == 1
 
 

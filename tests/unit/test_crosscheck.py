@@ -57,7 +57,34 @@ def repeats(part: Json, **others: Any) -> Mutation:
     return mutate
 
 
+def on_stream(request: str, **place: Any) -> Mutation:
+    return lambda facts: facts["methods"]["notifications/log"].update(
+        stream={"request": request, **place}
+    )
+
+
+LOG_STREAM = "/methods/notifications~1log/stream"
+
 DISAGREEING: Table = {
+    "a stream of a request that is not there": (on_stream("echo/gone"), f"{LOG_STREAM}/request"),
+    "a stream of a notification": (on_stream("notifications/gone"), f"{LOG_STREAM}/request"),
+    "a request on a stream": (
+        say(stream={"request": "echo/say", "order": "first"}),
+        f"{SAY}/stream/request",
+    ),
+    "a member of a filter that no type has": (
+        on_stream("echo/say", member="newLogs"),
+        f"{LOG_STREAM}/member",
+    ),
+    "two last notifications of one stream": (
+        lambda facts: [
+            facts["methods"][f"notifications/{name}"].update(
+                stream={"request": "echo/say", "order": "last"}
+            )
+            for name in ("gone", "log")
+        ],
+        f"{LOG_STREAM}/order",
+    ),
     "a header field that repeats a key of _meta that is not there": (
         repeats({"meta": "x"}),
         "/headers/request/x-echo/repeats",
@@ -198,12 +225,133 @@ UNKNOWN: Table = {
         "/leniency/duty",
     ),
 }
+ERROR: Json = {"name": "X", "emit": "server", "source": PAGE}
+KEY: Json = {"on": ["request"], "type": "string", "required": False, "source": PAGE}
+REPORT: Json = {"token": "reason", "number": "reason"}
+GONE = "/methods/notifications~1gone"
+
+
+def notify(**members: Any) -> Mutation:
+    return lambda facts: facts["methods"]["notifications/gone"].update(members)
+
+
+def report(**members: Any) -> Mutation:
+    """Facts of a notification that reports on the requests with a token."""
+
+    def mutate(facts: Json) -> None:
+        facts["meta_keys"]["reason"] = KEY
+        facts["methods"]["notifications/gone"]["reports"] = {**REPORT, **members}
+
+    return mutate
+
+
+def error(**members: Any) -> Mutation:
+    return section("errors", **{"-1": {**ERROR, **members}})
+
+
+def keep(**members: Any) -> Mutation:
+    def mutate(facts: Json) -> None:
+        facts["caching"] = {**members, "source": PAGE}
+        facts["methods"]["echo/say"]["traits"] = ["cacheable"]
+
+    return mutate
+
+
+UNREAD: Table = {
+    "the status of an error that no server sends": (
+        error(emit="client", http_status=400),
+        "/errors/-1/http_status",
+    ),
+    "an error for requests with a key that they never have": (
+        error(only_with="gone"),
+        "/errors/-1/only_with",
+    ),
+    "an error that outdates what no client keeps": (
+        error(outdates={"methods": ["echo/say"]}),
+        "/errors/-1/outdates/methods/0",
+    ),
+    "an error that outdates what its data do not list": (
+        error(data="TextBlock", outdates={"member": "gone"}),
+        "/errors/-1/outdates",
+    ),
+    "a key of _meta on a type without _meta": (
+        section("meta_keys", x={**KEY, "on": ["TextBlock"]}),
+        "/meta_keys/x/on",
+    ),
+    "a key of _meta of an unknown type": (
+        section("meta_keys", x={**KEY, "of": ["PingRequest", "Gone"]}),
+        "/meta_keys/x/of/1",
+    ),
+    "a key that gates another method than calls of tools": (
+        section("meta_keys", x={**KEY, "gates": "echo/say"}),
+        "/meta_keys/x/gates",
+    ),
+    "a key that gates calls, but is in no listed tool": (
+        section("meta_keys", x={**KEY, "gates": "tools/call"}),
+        "/meta_keys/x/gates",
+    ),
+    "a trait of a method without the members for it": (
+        say(traits=["cacheable"]),
+        f"{SAY}/traits/0",
+    ),
+    "a trait of a notification": (notify(traits=["cancellable"]), f"{GONE}/traits/0"),
+    "a notification that has to be answered": (notify(mandatory=True), f"{GONE}/mandatory"),
+    "a phase where there are none": (
+        lambda facts: (
+            facts["lifecycle"].update(era="stateless"),
+            say(phase="ready")(facts),
+        ),
+        f"{SAY}/phase",
+    ),
+    "a report that is a request": (say(reports=REPORT), f"{SAY}/reports"),
+    "a report about requests by a key that they never have": (
+        notify(reports=REPORT),
+        f"{GONE}/reports",
+    ),
+    "a report without a number": (
+        report(number="gone"),
+        f"{GONE}/reports",
+    ),
+    "parts of a result from clients": (report(), f"{GONE}/reports"),
+    "a unit of caching without anything to cache": (
+        lambda facts: facts.update(caching={"unit": "list", "source": PAGE}),
+        "/caching",
+    ),
+    "a tag that no result has": (keep(tag="gone"), "/caching/tag"),
+    "known tags in no request": (keep(tag="content", known="gone"), "/caching/known"),
+    "stale tags in no result": (keep(stale="progressToken"), "/caching/stale"),
+    "a rule for senders among those for receivers": (
+        duty("leniency", "SayResult.nextCursor", "filled_in", ""),
+        "/leniency/duty/rule",
+    ),
+    "a rule for receivers among those for senders": (
+        duty("producer", "SayResult.nextCursor", "absent_reads_as", ""),
+        "/producer/duty/rule",
+    ),
+    "a lenient member that is in no result": (
+        duty("leniency", "SayRequestParams.text", "absent_reads_as", ""),
+        "/leniency/duty/where",
+    ),
+    "a name that another transport for programs has": (
+        section(
+            "transports",
+            one={"address": "program", "names": ["a", "b"], "server": "x.y", "source": PAGE},
+            other={"address": "program", "names": ["b"], "server": "x.z", "source": PAGE},
+        ),
+        "/transports/other/names/0",
+    ),
+    "a capability implied by an object that is not there": (
+        lambda facts: facts["capabilities"]["server"]["echo"].update(implied=True),
+        "/capabilities/server/echo/implied",
+    ),
+}
 DISAGREEMENTS = [
     (name, mutate, code, pointer)
     for code, table in (
         ("facts-disagree", DISAGREEING),
         ("derived-facts", LACKING),
         ("unknown-type", UNKNOWN),
+        ("unread-fact", UNREAD),
     )
     for name, (mutate, pointer) in table.items()
 ]

@@ -12,6 +12,7 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.derive.inheritance import add_bases
+from mcp_protogen.pipeline.generate import generate
 from mcp_protogen.pipeline.inputs import sources
 from mcp_protogen.pipeline.inputs.extensions import load
 from mcp_protogen.pipeline.inputs.inputs import read_inputs
@@ -154,6 +155,18 @@ def test_an_extension_from_a_file_is_kept_where_the_file_is_not(mcp_gen: Run) ->
     assert mcp_gen(*TASKS).code == 0 and read_extensions()["tasks"]["source"] == "pinned"
 
 
+def test_a_package_has_all_that_its_kept_extension_needs() -> None:
+    name = "server-card"  # documents are a condition of its modules
+    options = GenerationOptions(("2026-07-28",), extensions={name: None})
+    made = generate(options)
+    kept = generate(
+        options._replace(extensions={}, kept_extensions={name: made.inputs.extensions[name]})
+    )
+    own = "v2026_07_28/ext/server_card/"
+    others = {file for file in made.files if not file.path.startswith(own)}
+    assert {*kept.files} == others != {*made.files}
+
+
 def test_an_extension_is_pinned_and_verified_like_a_revision(mcp_gen: Run) -> None:
     folder = ("--schema-folder", "schema")
     Path("one.json").write_text('{"$defs": {"A": {"type": "integer", "description": "Prose."}}}')
@@ -216,7 +229,8 @@ def test_types_of_an_extension_are_in_its_facts_while_no_schema_is_published(
     rows = {row["extension"]: row for row in json.loads(ran.out)["extensions"]}
     identifier = "io.modelcontextprotocol/skills"
     assert rows["skills"] == {
-        "extension": "skills", "identifier": identifier, "extends": ["2026-07-28"]
+        "extension": "skills", "identifier": identifier, "extends": ["2026-07-28"],
+        "stage": "beta", "core_from": None
     }  # fmt: skip
     assert "skills       unpublished  " in mcp_gen("extensions").out
     said = "skills: no schema is published, so its facts have its types"

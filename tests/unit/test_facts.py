@@ -112,6 +112,44 @@ def test_resource_not_found_code_is_error_of_resources_read() -> None:
         assert document["errors"][str(code)]["emit"] != "never", revision
 
 
+def test_transport_that_no_revision_states_whole_is_refused_with_its_place(folder: Path) -> None:
+    whole = {
+        "address": "program",
+        "names": ["b"],
+        "framing": "lines",
+        "client": "transports.subprocess.stdio_client",
+    }
+    write(folder, "4", {"inherits": "3", "transports": {"a": whole, "b/c": {"address": "url"}}})
+    with pytest.raises(ProblemError, match="bad-form") as refused:
+        _ = facts.load(folder, "4").transports
+    (problem,) = refused.value.problems
+    assert (problem.place, problem.pointer) == ("schema/4/facts.json", "/transports/b~1c")
+    assert "has no names" in problem.message
+
+
+@pytest.mark.parametrize("function", ["transports.gone.stdio_client", "transports.subprocess.gone"])
+def test_transport_without_its_function_is_refused_with_its_place(
+    folder: Path, function: str
+) -> None:
+    stated = {"address": "program", "names": ["a"], "framing": "lines", "client": function}
+    write(folder, "4", {"inherits": "3", "transports": {"a": stated}})
+    with pytest.raises(ProblemError, match=f"no function {function}") as refused:
+        _ = facts.load(folder, "4").transports
+    (problem,) = refused.value.problems
+    assert (problem.place, problem.pointer) == ("schema/4/facts.json", "/transports/a/client")
+
+
+def test_package_has_transports_of_all_its_revisions_as_newest_states_them() -> None:
+    of = {name: facts.package_transports(schema_folder(), [name]) for name in REVISIONS}
+    newest = [transport.name for transport in of[NEWEST]]
+    assert newest[:2] == ["stdio", "Streamable HTTP"] and "HTTP+SSE" not in newest
+    assert all(transport.later for transport in of[REVISIONS[0]] if transport.framing == "http")
+    both = facts.package_transports(schema_folder(), [REVISIONS[0], NEWEST])
+    assert {*both} > {*of[NEWEST]}
+    # A revision of the user has no facts.
+    assert facts.package_transports(schema_folder(), ["9999-01-01"]) == of[NEWEST]
+
+
 def test_new_projects_speak_what_is_pinned_until_another_revision_says_otherwise() -> None:
     chosen = facts.load(schema_folder(), NEWEST).document["projects"]["revisions"]
     assert {*chosen} <= {*REVISIONS}

@@ -81,8 +81,10 @@ def test_rules_include_all_that_the_way_from_the_older_revision_needs(folder: Pa
 
 
 def test_a_changed_file_moves_the_digest_that_it_is_part_of_alone(folder: Path) -> None:
+    (folder / REVISION / "wires.json").write_text("{}")
     for file, members, moved in (
         (f"{REVISION}/facts.json", {"extra": 1}, "facts"),
+        (f"{REVISION}/wires.json", {"extra": 1}, "schema"),
         (f"{REVISION}/patches.json", {"extra": 1}, "patches"),
         # Facts are inherited, and rules follow names that earlier revisions changed.
         ("2024-11-05/facts.json", {"more": 1}, "facts"),
@@ -104,13 +106,16 @@ def test_descriptions_of_another_revision_move_nothing(folder: Path) -> None:
     assert moved_fields(before, inputs(folder)) == {"descriptions"}
 
 
-def test_an_unpinned_revision_lives_on_the_facts_and_patches_of_another(folder: Path) -> None:
+def test_an_unpinned_revision_lives_on_the_files_of_another(folder: Path) -> None:
     content = b'{"$defs": {"A": {"description": "words"}}}'
     options = GenerationOptions(("2025-12-01",), {"2025-12-01": GivenFile("draft.json", content)})
     found = read_inputs(options, folder).revisions["2025-12-01"]
     assert (found.source, found.published) == ("draft.json", sha256(content))
     assert found.schema == sha256(b'{"$defs": {"A": {}}}\n')
     assert (found.facts, found.patches) == (inputs(folder).facts, inputs(folder).patches)
+    (folder / REVISION / "wires.json").write_text('{"wires": {}}')
+    joined = read_inputs(options, folder).revisions["2025-12-01"]
+    assert moved_fields(found, joined) == {"schema"}
 
 
 def test_kept_revisions_are_listed_as_they_were(folder: Path) -> None:

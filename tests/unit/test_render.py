@@ -30,7 +30,7 @@ def broken(folder: Path, text: str, name: str = "methods.py.jinja") -> Problem:
     with pytest.raises(ProblemError) as caught:
         list(
             layout.revision_modules(
-                tiny(), (), PartSelection(DEFAULT), Renderer(templates_folder(), folder)
+                tiny(), [], PartSelection(DEFAULT), Renderer(templates_folder(), folder)
             )
         )
     (problem,) = caught.value.problems

@@ -14,7 +14,6 @@ from mcp_protogen.pipeline.derive.revision import DerivedRevision, derive_revisi
 from mcp_protogen.pipeline.inputs import sources
 from mcp_protogen.pipeline.inputs.descriptions import Descriptions
 from mcp_protogen.pipeline.inputs.metacheck import check
-from mcp_protogen.pipeline.inputs.patches import apply
 from mcp_protogen.pipeline.ir import ObjectIR
 from support import formats, tables
 from support.revisions import REVISIONS
@@ -85,12 +84,9 @@ def test_known_values_of_a_type_are_refused_where_only_members_have_them() -> No
 def test_snapshots_are_json_schemas_before_and_after_their_patches() -> None:
     for revision in REVISIONS:
         with tables.case(revision):
-            snapshot = read(SCHEMA / revision / "schema.json")
-            check(snapshot, "snapshot")
-            check(
-                apply(snapshot, read(SCHEMA / revision / "patches.json")["patches"], "patches"),
-                "patched",
-            )
+            source = sources.load_pinned(revision, SCHEMA)
+            check(read(SCHEMA / revision / "schema.json"), "snapshot")
+            check(source.apply_patches(), "patched")
 
 
 def _schemas(schema: Any) -> Iterator[Json]:

@@ -151,6 +151,7 @@ def test_options_without_effect_are_refused() -> None:
         "--auth": (ServerOptions(auth="oauth"), "server", "a program"),
         "--env, --inherit": (ServerOptions(env=["A=b"], inherit=True), URL, "a URL"),
         "--cwd": (ServerOptions(cwd=Path(), config=file), "one", "a server of --config"),
+        "--transport": (ServerOptions(transport="x", config=file), "one", "a server of --config"),
     }
     for names, (options, server, kind) in table.items():
         refused = pytest.raises(ProblemError, match=f"{kind} does not use {names}")
@@ -158,6 +159,23 @@ def test_options_without_effect_are_refused() -> None:
             options.named_server(server)
     with pytest.raises(ProblemError, match="--auth and a header Authorization"):
         ServerOptions(headers=["authorization: x"], auth="oauth").named_server(URL)
+
+
+def test_transport_is_refused_where_it_is_unknown_or_does_not_suit() -> None:
+    table = {
+        ("ws", "server"): ("wrong-usage", "those that reach a program are stdio"),
+        ("ws", URL): ("wrong-usage", "those that reach a URL are http, streamable-http, "),
+        ("http", "server"): ("conflicting-options", "choose one of stdio"),
+        ("stdio", URL): ("conflicting-options", "choose one of http, "),
+    }
+    for (name, server), (code, hint) in table.items():
+        with case((name, server)):
+            with pytest.raises(ProblemError) as refused:
+                ServerOptions(transport=name).named_server(server)
+            (problem,) = refused.value.problems
+            assert problem.code == code
+            assert problem.hint.startswith(hint)
+    assert ServerOptions(transport="stdio").named_server("server").transport == "stdio"
 
 
 def test_a_header_that_authorizes_takes_the_place_of_the_default() -> None:

@@ -100,6 +100,7 @@ UNPROBED: Final = {
     "ClientNotification": "it gives something its name",
     "csp": "it gives something its name, or allows what no vector has",
     "permissions": "the same",
+    "$schema": "its pattern allows one value, as the constant does",
 }
 """The last steps of patches that no value shows, and why."""
 

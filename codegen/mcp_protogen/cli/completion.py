@@ -45,6 +45,14 @@ def target(incomplete: str) -> list[str]:
     return _matching(incomplete, *target_names())
 
 
+def transport(incomplete: str) -> list[str]:
+    """Return the transports that a word may become."""
+    from mcp_protogen.servers.connect.protocol import protocol
+
+    tables = protocol().__mcp_transports__
+    return _matching(incomplete, *tables["program"], *tables["url"])
+
+
 def side(incomplete: str) -> list[str]:
     """Return the revisions and extensions that a word may become."""
     from mcp_protogen.pipeline.inputs.pins import load_pins

@@ -1,10 +1,11 @@
 """`mcp-gen list`: list the tools, prompts and resources of a server."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mcp_protogen.cli.console import say
+from mcp_protogen.cli.console import say, tell
 from mcp_protogen.cli.conversation import ConversationOptions, ServerAnswer
 from mcp_protogen.cli.option_groups import with_groups
 from mcp_protogen.cli.server_options import ServerName
@@ -30,9 +31,17 @@ def list_server(
     from mcp_protogen.cli.terminal import Terminal, page_width
 
     async def work(client: "Client") -> ServerAnswer:
+        from mcp_protogen.runtime.features.server_card.card import CardError
         from mcp_protogen.servers.call.listing import listing
+        from mcp_protogen.servers.connect.server_cards import card_of
 
         items = await listing(client, [kind] if kind else list(Kind))
+        if server.is_url:
+            try:
+                items = replace(items, card=await card_of(server.name, options.timeout))
+            except CardError as error:
+                tell(f"its server card is not shown: {error}")
         return ServerAnswer(items.as_json(), lambda: say(items.page(page_width())), items.lists)
 
-    options.converse(options.named_server(server_name), Terminal("list"), work)
+    server = options.named_server(server_name)
+    options.converse(server, Terminal("list"), work)

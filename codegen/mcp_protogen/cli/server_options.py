@@ -12,6 +12,7 @@ import typer
 from mcp_protogen.base.option_constraints import conflict
 from mcp_protogen.base.printable import safe_line
 from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.cli import completion
 from mcp_protogen.cli.console import tell
 from mcp_protogen.cli.options import server_option
 
@@ -43,8 +44,8 @@ _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 """A name of a header field (RFC 9110, section 5.6.2)."""
 _NO_AUTH = (AUTO, "none")
 _TAKEN = {
-    "a URL": ("--header", "--auth"),
-    "a program": ("--env", "--cwd", "--inherit"),
+    "a URL": ("--transport", "--header", "--auth"),
+    "a program": ("--transport", "--env", "--cwd", "--inherit"),
     "a server of --config": ("--auth",),
 }
 """The options that affect each kind of server; a configuration has its own."""
@@ -59,6 +60,14 @@ class ServerOptions:
         server_option(
             metavar="FILE",
             help="Configuration of a host, such as mcp.json; SERVER is a name in it.",
+        ),
+    ] = None
+    transport: Annotated[
+        str | None,
+        server_option(
+            metavar="NAME",
+            help="Transport to the server, as in the type of mcp.json, in place of the usual one.",
+            autocompletion=completion.transport,
         ),
     ] = None
     headers: Annotated[
@@ -97,6 +106,7 @@ class ServerOptions:
         server = NamedServer(
             name=name,
             config=self.config,
+            transport=self.transport,
             headers=_fields(self.headers),
             env=pairs("--env", self.env, "="),
             cwd=self.cwd,
@@ -119,6 +129,7 @@ class ServerOptions:
             "a server of --config" if server.config else "a URL" if server.is_url else "a program"
         )
         conflicts = {
+            "--transport": server.transport is not None,
             "--header": server.headers,
             "--auth": self.auth not in _NO_AUTH,
             "--env": server.env,
@@ -129,6 +140,21 @@ class ServerOptions:
         if useless:
             names = ", ".join(useless)
             raise conflict(f"{kind} does not use {names}", f"leave out {names}")
+        if server.config is None and server.transport is not None:
+            _check_transport(server.transport, server.address, kind)
+
+
+def _check_transport(name: str, address: str, kind: str) -> None:
+    """Raise `ProblemError` for a transport that is unknown, or does not reach such a server."""
+    from mcp_protogen.servers.connect.protocol import protocol
+
+    tables = protocol().__mcp_transports__
+    suitable = ", ".join(tables[address])
+    if name in {*tables["program"], *tables["url"]} - {*tables[address]}:
+        raise conflict(f"the transport {name} does not reach {kind}", f"choose one of {suitable}")
+    if name not in tables[address]:
+        hint = f"those that reach {kind} are {suitable}"
+        raise ProblemError(Problem("wrong-usage", f"--transport cannot be {name!r:.40}", hint=hint))
 
 
 def _fields(texts: Iterable[str] | None) -> Mapping[str, str]:

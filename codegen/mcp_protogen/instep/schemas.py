@@ -7,7 +7,11 @@ from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.instep.drafts import drafting
 from mcp_protogen.instep.drafts.drafting import Draft
 from mcp_protogen.instep.update.adoption import Origin, add
-from mcp_protogen.pipeline.inputs.pinned_extensions import PinnedExtension, pinned_extensions
+from mcp_protogen.pipeline.inputs.pinned_extensions import (
+    PinnedExtension,
+    absorbing_revision,
+    pinned_extensions,
+)
 from mcp_protogen.pipeline.inputs.pins import EXTENSION, REVISION, Pin, extensions_folder, load_pins
 from mcp_protogen.pipeline.reports.report import Action, FileChange, RunReport, RunStatus
 
@@ -76,18 +80,19 @@ def pin(
 
 
 def extensions() -> RunReport:
-    """Return every pinned extension: its identifier, and the revisions that it extends.
+    """Return every pinned extension: its stage, its identifier, and the revisions that it extends.
 
     One without a published schema has no digest and no publication.
     """
     rows = tuple(_extension_row(extension) for extension in pinned_extensions())
     lines = [
         f"{r['extension']:<12} {r.get('sha256', 'unpublished')[:12]:<12}  "
-        f"{r.get('published') or '':<10} "
-        f" {r['identifier'] or 'no facts':<34}  {', '.join(r['extends'])}"
+        f"{r.get('published') or '':<10}  {_stage_text(r):<12} "
+        f" {r['identifier'] or 'no facts':<35}  {', '.join(r['extends'])}"
         for r in rows
     ]
-    heading = f"{'extension':<12} {'sha256':<12}  {'published':<10}  {'identifier':<34}  extends"
+    heading = f"{'extension':<12} {'sha256':<12}  {'published':<10}  {'stage':<12}"
+    heading += f"  {'identifier':<35}  extends"
     said = (heading, *map(str.rstrip, lines)) if rows else ("no extension is pinned",)
     return RunReport("extensions", RunStatus.FINE, said, extensions=rows)
 
@@ -96,7 +101,14 @@ def _extension_row(extension: PinnedExtension) -> dict[str, Any]:
     row = _row(extension.name, extension.pin) if extension.pin else {}
     row.pop("revision", None)
     identifier, extends = extension.identifier or None, list(extension.revisions)
-    return {"extension": extension.name, "identifier": identifier, "extends": extends, **row}
+    life_cycle = {"stage": extension.stage or None, "core_from": absorbing_revision(extension.name)}
+    named = {"extension": extension.name, "identifier": identifier, "extends": extends}
+    return {**named, **life_cycle, **row}
+
+
+def _stage_text(row: dict[str, Any]) -> str:
+    core = row["core_from"] and f"core from {row['core_from']}"
+    return ", ".join(filter(None, (row["stage"], core))) or "not stated"
 
 
 def _row(revision: str, pin: Pin) -> dict[str, Any]:

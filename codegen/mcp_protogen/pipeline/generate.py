@@ -4,12 +4,13 @@ It reads only `schema/` and `templates/`, writes nothing, and does not depend on
 or platform.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
+from typing import Any
 
-from mcp_protogen.base.names import REVISION_HINT, is_revision, module_name
+from mcp_protogen.base.names import REVISION_HINT, extension_module, is_revision, module_name
 from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors, raising
 from mcp_protogen.base.resources import (
     runtime_files,
@@ -19,6 +20,7 @@ from mcp_protogen.base.resources import (
 )
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.derive.extension import derive_extension
+from mcp_protogen.pipeline.derive.extension_versions import versions_of
 from mcp_protogen.pipeline.derive.model_modules import model_modules
 from mcp_protogen.pipeline.derive.renaming import with_own_names
 from mcp_protogen.pipeline.derive.revision import derive_revision
@@ -28,12 +30,29 @@ from mcp_protogen.pipeline.emit.models import Modules, TypeDefiner, emit
 from mcp_protogen.pipeline.emit.render import Renderer
 from mcp_protogen.pipeline.emit.template_contexts import ListedRevision
 from mcp_protogen.pipeline.emit.template_contract import idle
+from mcp_protogen.pipeline.extension_ir import ExtensionIR
 from mcp_protogen.pipeline.inputs import extensions, sources
+from mcp_protogen.pipeline.inputs.facts import package_transports
 from mcp_protogen.pipeline.inputs.inputs import read_inputs
+from mcp_protogen.pipeline.inputs.pinned_extensions import extension_facts
 from mcp_protogen.pipeline.inputs.translations import all_steps
-from mcp_protogen.pipeline.ir import ExtensionIR, RevisionIR
+from mcp_protogen.pipeline.ir import RevisionIR
 from mcp_protogen.pipeline.package import GeneratedFile, GenerationInputs, Package
+from mcp_protogen.pipeline.part_contents import (
+    BY_FACTS,
+    CONDITIONAL,
+    DOCUMENTED,
+    GATED,
+    PARTED,
+    REQUESTED,
+    RULED,
+    RULED_VERSIONS,
+    STREAMS,
+    VERSIONED,
+)
+from mcp_protogen.pipeline.parts import PartSelection
 from mcp_protogen.pipeline.plans.tables import all_tables
+from mcp_protogen.pipeline.plans.version_tables import VersionTables, version_tables
 
 
 def generate(options: GenerationOptions) -> Package:
@@ -57,16 +76,59 @@ def generate(options: GenerationOptions) -> Package:
     raise_errors(problems)
     files = [file for outcome in outcomes for file in outcome.files]
     copied = runtime_files() if options.runtime is None else []
-    # The facts of a kept revision are unknown here.
-    requested = bool(options.kept) or any(ir.places.requested_outputs for ir in irs)
-    selection = options.selection._replace(requested_outputs=requested)
+    selection = options.selection._replace(
+        by_facts=_conditions(works, options),
+        transports=package_transports(schema_folder(), sorted({*options.revisions, *options.kept})),
+    )
     files += layout.fixed_files(runtime_folder(), copied, selection)
     # Read last, to show changes of files that were read before.
     inputs = read_inputs(options)
-    outcome = _collect(_package_modules(inputs, options))
+    outcome = _collect(_package_modules(inputs, selection, options))
     raise_errors(outcome.problems)
     files += outcome.files
     return Package(tuple(sorted(files, key=lambda file: file.path)), inputs, problems)
+
+
+def _conditions(works: Iterable["_Work"], options: GenerationOptions) -> frozenset[str]:
+    """Return the conditions that facts meet; those of a kept revision are unknown here."""
+    met = {*(BY_FACTS if options.kept else ())}
+    for work in works:
+        met |= _conditions_of(work)
+    for name in (*options.kept_extensions, *(options.extensions if options.kept else ())):
+        met |= _conditions_of_extension(extension_facts(name))
+        met |= {RULED_VERSIONS} if extensions.has_rules(name, schema_folder()) else set()
+    return frozenset(met)
+
+
+def _conditions_of_extension(facts: Mapping[str, Any]) -> frozenset[str]:
+    """Return the conditions that an extension meets by its facts alone; some are kept."""
+    methods: Mapping[str, Any] = facts.get("methods", {})
+    conditions = {
+        VERSIONED: "version" in facts,
+        DOCUMENTED: "documents" in facts,
+        STREAMS: any(
+            "principal" in fact or fact.get("stream", {}).get("request") in methods
+            for fact in methods.values()
+        ),
+    }
+    return frozenset(condition for condition, is_met in conditions.items() if is_met)
+
+
+def _conditions_of(work: "_Work") -> frozenset[str]:
+    """Return the conditions that the facts of a revision and its extensions meet."""
+    ir = work.ir
+    conditions = {
+        VERSIONED: any(extension.version for extension in work.extensions),
+        RULED_VERSIONS: bool(work.steps),
+        DOCUMENTED: any(extension.documents for extension in work.extensions),
+        STREAMS: any(extension.has_streams for extension in work.extensions),
+        REQUESTED: ir.places.requested_outputs is not None,
+        GATED: ir.gate is not None,
+        PARTED: ir.parts is not None,
+        RULED: ir.caches_by_rules,
+        CONDITIONAL: any(error.only_with for error in ir.errors),
+    }
+    return frozenset(condition for condition, is_met in conditions.items() if is_met)
 
 
 @raising
@@ -99,6 +161,7 @@ class _Outcome:
 class _Work:
     ir: RevisionIR
     extensions: tuple[ExtensionIR, ...] = ()
+    steps: tuple[VersionTables, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,17 +179,19 @@ def _derive_revisions(options: GenerationOptions) -> Iterator[_DerivedRevision]:
             source = sources.load(revision, options)
             derived = derive_revision(source)
             derived = replace(derived, ir=with_own_names(derived.ir, options))
+            bound = [extension for extension in loaded if revision in extension.revisions]
+            versions = versions_of(bound, source, options.selection.parts)
             extended = tuple(
-                derive_extension(extension, source, derived.ir)
-                for extension in loaded
-                if revision in extension.revisions
+                derive_extension(extension, source, derived.ir, versions.get(extension.name))
+                for extension in bound
             )
+            steps = version_tables(bound, [extension.ir for extension in extended])
         except ProblemError as error:
             yield _DerivedRevision(problems=error.problems)
         else:
             warnings = (warning for extension in extended for warning in extension.warnings)
             problems = (*sources.inherited_notice(source), *derived.warnings, *warnings)
-            work = _Work(derived.ir, tuple(extension.ir for extension in extended))
+            work = _Work(derived.ir, tuple(extension.ir for extension in extended), steps)
             yield _DerivedRevision(work, problems)
 
 
@@ -154,11 +219,15 @@ def _models(work: _Work, options: GenerationOptions, definer: TypeDefiner) -> It
 
 def _modules(work: _Work, options: GenerationOptions) -> Iterator[Module]:
     renderer = _renderer(options)
-    yield from layout.revision_modules(work.ir, work.extensions, options.selection, renderer)
+    kept = [name for name, made in options.kept_extensions.items() if work.ir.id in made.revisions]
+    modules = {*map(extension_module, kept), *(extension.module for extension in work.extensions)}
+    yield from layout.revision_modules(
+        work.ir, sorted(map(str, modules)), options.selection, renderer
+    )
     for extension in work.extensions:
-        yield from layout.extension_modules(extension, options.selection, renderer)
-    if work.extensions:
-        yield layout.extensions_module(work.extensions, renderer)
+        yield from layout.extension_modules(extension, work.steps, options.selection, renderer)
+    if modules:
+        yield layout.extensions_module(work.ir, renderer)
 
 
 def _shared_modules(
@@ -168,7 +237,9 @@ def _shared_modules(
     yield from layout.shared_modules(tables, options.selection, _renderer(options))
 
 
-def _package_modules(inputs: GenerationInputs, options: GenerationOptions) -> Iterator[Module]:
+def _package_modules(
+    inputs: GenerationInputs, selection: PartSelection, options: GenerationOptions
+) -> Iterator[Module]:
     exports = tuple(
         ListedRevision(revision, revision_inputs.era or "handshake", module_name(revision))
         for revision, revision_inputs in inputs.revisions.items()
@@ -177,7 +248,7 @@ def _package_modules(inputs: GenerationInputs, options: GenerationOptions) -> It
     # Kept revisions have their tables from an earlier run.
     newer.update([*inputs.revisions][1:])
     steps = [module_name(revision) for revision in sorted(newer)]
-    yield from layout.package_modules(exports, steps, options.selection, _renderer(options))
+    yield from layout.package_modules(exports, steps, selection, _renderer(options))
 
 
 def _renderer(options: GenerationOptions) -> Renderer:

@@ -7,7 +7,7 @@ names.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from mcp_protogen.base.names import ClassName, Constant, Era, FieldName, ModuleName, Stem, StubName
 from mcp_protogen.runtime.core.value_paths import ToolPlaces, ValuePath
@@ -32,6 +32,9 @@ EMITTERS: Mapping[str, Senders] = {
     "never": NOBODY,
 }
 """The roles that may answer with an error, by the word in the facts."""
+
+PROGRESS = "notifications/progress"
+"""The first name of the report that the runtime itself sends and takes."""
 
 Json = None | bool | int | float | str
 
@@ -225,12 +228,70 @@ class HeaderFieldIR:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionIR:
+    """A session besides the connection: the answer to `begins` may name its id in `header`.
+
+    The HTTP method `ends` ends it.
+    """
+
+    begins: str
+    header: str
+    ends: str
+
+
+@dataclass(frozen=True, slots=True)
+class TransportIR:
+    """A transport to a server that a user names by its `address`: a program, or a URL.
+
+    `names` are those in configurations, ours first. `client` and `server` are functions of the
+    runtime after their modules; `server` is empty if the transport is served with another one.
+    `fallback` is the transport to try if a server refuses this one. A `later` one is defined by
+    a later revision only.
+    """
+
+    name: str
+    address: Literal["program", "url"]
+    names: tuple[str, ...]
+    framing: str
+    client: str
+    server: str
+    fallback: str
+    later: bool
+    session: SessionIR | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StreamPlaceIR:
+    """The place of a notification on the stream of the long-lived `request`.
+
+    It is the first or last one there, comes at least `every_ms` milliseconds after another, or is
+    selected by the `member` of a filter.
+    """
+
+    request: str
+    order: Literal["", "first", "last"]
+    member: str
+    every_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class MethodErrorIR:
     """A code that answers a method, and the case, with the strength of the demand."""
 
     code: int
     when: str
     level: Literal["MUST", "SHOULD", "MAY", "example"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportIR:
+    """A notification about a request of the peer, whose `_meta` has the same `token`.
+
+    Its member `number` grows with each.
+    """
+
+    token: str
+    number: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +302,8 @@ class MethodIR:
     `order` has the first members of a call. `variants` are further calls by their names, each with
     its class of params, or the member that asks for another result. `list_member` is the only
     list that each result has; `items` is the type of its items, if there may be more pages.
-    `known_as` is its first name, if earlier revisions call it otherwise.
+    `known_as` is its first name, if earlier revisions call it otherwise. `principal` is the code of
+    the error for senders that are not authenticated, if they have to be.
     """
 
     method: str
@@ -269,13 +331,17 @@ class MethodIR:
     headers: tuple[HeaderFieldIR, ...] = ()
     errors: tuple[MethodErrorIR, ...] = ()
     known_as: str = ""
+    stream: StreamPlaceIR | None = None
+    reports: ReportIR | None = None
+    principal: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class CapabilityIR:
     """A capability that a role may declare: by the presence of a key, or by a true flag.
 
-    An `implied` one is also declared by an empty object around it.
+    An `implied` one is also declared by an empty object around it. With a `version`, an extension
+    is meant that has all of that.
     """
 
     constant: Constant
@@ -285,13 +351,16 @@ class CapabilityIR:
     implied: bool
     source: str
     doc: str
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorIR:
     """An error code, the roles that may send it, and the status of its answer over HTTP.
 
-    `retry` is the member of its data with the time until a repetition, and the unit.
+    `retry` is the member of its data with the time until a repetition, and the unit. Only requests
+    with the key `only_with` in `_meta` get it. It `outdates` what a client has cached of methods,
+    or of those that a member of its data lists.
     """
 
     code: int
@@ -302,6 +371,8 @@ class ErrorIR:
     doc: str
     status: int = 200
     retry: tuple[str, str] | None = None
+    only_with: str = ""
+    outdates: tuple[str, ...] | str = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +381,8 @@ class MetaKeyIR:
 
     Messages of the kinds in `on` carry it, the data of errors, or other types; `of` names the types
     of messages if only some do. `type` is a JSON type or a type of the revision, with `[]` after it
-    for an array of these, and `{}` for an object of them. If it `varies`, results depend on it.
+    for an array of these, and `{}` for an object of them. If it `varies`, results depend on it. A
+    method that it `gates` needs the capabilities in it, for the entry of a list that has it.
     """
 
     key: str
@@ -321,6 +393,7 @@ class MetaKeyIR:
     source: str
     of: tuple[str, ...] = ()
     varies: bool = False
+    gates: str = ""
 
     @property
     def item_type(self) -> str:
@@ -379,6 +452,20 @@ class PlacesIR:
 
 
 @dataclass(frozen=True, slots=True)
+class CachingIR:
+    """What a client caches: the member with the tag of a result, and keys of `_meta` for tags.
+
+    Requests have the `known` tags, results the methods with `stale` ones. Pages of `whole_lists`
+    are cached under the same terms.
+    """
+
+    tag: str = ""
+    known: str = ""
+    stale: str = ""
+    whole_lists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class RevisionIR:
     """One whole revision; `absorbs` are the identifiers of extensions that became part of it."""
 
@@ -393,43 +480,24 @@ class RevisionIR:
     meta_keys: tuple[MetaKeyIR, ...]
     places: PlacesIR = PlacesIR()
     absorbs: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimIR:
-    """A further result of a core method, identified by its `resultType`."""
-
-    method: str
-    result_type: str
-    type: ClassName
-
-
-@dataclass(frozen=True, slots=True)
-class MembersIR:
-    """A type whose members are added to a core type in the messages of a method."""
-
-    method: str
-    type: ClassName
-
-
-@dataclass(frozen=True, slots=True)
-class ExtensionIR:
-    """The additions of an extension to a revision.
-
-    `ir` has only its own types and methods; types may name those of `core`, the revision without
-    it. `settings` are the declarations of each role that it binds.
-    """
-
-    name: str
-    module: ModuleName
-    identifier: str
-    ir: RevisionIR
-    core: RevisionIR
-    claims: tuple[ClaimIR, ...]
-    members: tuple[MembersIR, ...]
-    settings: Mapping[Role, Mapping[str, Any]]
+    caching: CachingIR = CachingIR()
 
     @property
-    def roles(self) -> tuple[Role, ...]:
-        """The roles that declare, send or answer something."""
-        return tuple(role for role in ROLES if role in self.settings or self.ir.methods)
+    def gate(self) -> MetaKeyIR | None:
+        """The key of `_meta` that gates calls of tools."""
+        return next((key for key in self.meta_keys if key.gates), None)
+
+    @property
+    def parts(self) -> MethodIR | None:
+        """The notification with parts of a result."""
+        return next(filter(is_part, self.methods), None)
+
+    @property
+    def caches_by_rules(self) -> bool:
+        """Return whether facts say more of a client's cache than results do."""
+        return self.caching != CachingIR() or any(error.outdates for error in self.errors)
+
+
+def is_part(method: MethodIR) -> bool:
+    """Return whether a notification is about a request, and no report of progress."""
+    return method.reports is not None and PROGRESS not in (method.known_as, method.method)

@@ -5,7 +5,11 @@ runtime module uses it.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from mcp_protogen.pipeline.ir import TransportIR
+
 
 ROLES: Final = "roles"
 """A client or a server."""
@@ -13,11 +17,30 @@ SEVERAL: Final = "several"
 """More than one revision."""
 EXTENDED: Final = "extensions"
 """Any extension."""
+DOCUMENTED: Final = "documents"
+"""An extension with documents."""
 REQUESTED: Final = "requested outputs"
 """A revision whose calls of tools choose outputs."""
+GATED: Final = "gated tools"
+"""A revision whose tools name the capabilities that they need."""
+PARTED: Final = "parts of results"
+"""A revision whose results may come in parts."""
+RULED: Final = "rules of caches"
+"""A revision with rules for the cache of a client."""
+CONDITIONAL: Final = "conditional errors"
+"""A revision with an error that only some requests get."""
+STREAMS: Final = "streams"
+"""An extension whose requests have streams, or need an authenticated sender."""
+VERSIONED: Final = "versions of an extension"
+"""An extension in a revision that tells its versions apart."""
+RULED_VERSIONS: Final = "rules between versions"
+"""Rules that translate between versions of an extension."""
+BY_FACTS: Final = frozenset({REQUESTED, GATED, PARTED, RULED, CONDITIONAL})
+"""The conditions that facts of a revision meet."""
 EXTENSION: Final = "extension "
 """The extension whose name follows."""
 _APPS: Final = f"{EXTENSION}apps"
+_CARDS: Final = f"{EXTENSION}server-card"
 _ENGINES: Final = {"redis": "RedisEngine", "postgres": "PostgresEngine"}
 
 Exports = tuple[tuple[str, tuple[str, ...]], ...]
@@ -45,6 +68,15 @@ class Contents(NamedTuple):
                 yield folder
 
 
+def contents_of(transport: "TransportIR") -> Iterator[Contents]:
+    """Yield what a transport adds to packages with its part, once for each side."""
+    for function, part in ((transport.client, "http-client"), (transport.server, "http-server")):
+        module, _, name = function.rpartition(".")
+        when = "stdio" if transport.address == "program" else part
+        if function:
+            yield Contents(frozenset({when}), {module: ()}, ((module, (name,)),))
+
+
 _ERRORS: Final = (
     *("InvalidParams", "LocalError", "McpError", "MethodNotFound", "MissingCapability"),
     *("ProtocolError", "RemoteError"),
@@ -60,6 +92,9 @@ _LOSSES: Final = (
 # A tool's schema may ask for header fields with any transport.
 _MARKS: Final = {"rules": ("param_headers",)}
 
+_PARTS: Final = ("partial_results",)
+_TABLES: Final = ("conversions", "plans", "report", "translator")
+_OF_TABLES: Final = ("copies", "form_fields", "losses")
 _ADDED: Final = {"core.models": ("added_members",), "messages": ("extended_table",)}
 
 CONTENTS: Final = (
@@ -146,12 +181,22 @@ CONTENTS: Final = (
     ),
     Contents(frozenset({EXTENDED}), {"core": ("extensions",)}),
     Contents(frozenset({EXTENDED, ROLES}), _ADDED),
+    Contents(frozenset({VERSIONED}), {"core": ("extension_versions",)}),
+    Contents(frozenset({VERSIONED, ROLES}), {"messages": ("envelope", "versioned_table")}),
+    Contents(frozenset({VERSIONED, "client"}), {"client": ("versions",)}),
+    Contents(
+        frozenset({RULED_VERSIONS, ROLES}),
+        {"core": _OF_TABLES, "translation": (*_TABLES, "versions")},
+    ),
+    Contents(frozenset({STREAMS, "server"}), {"server": ("extension_session",)}),
+    Contents(
+        frozenset({STREAMS, "client"}),
+        {"client": ("request_stream",)},
+        (("client.request_stream", ("RequestStream", "StreamNotification")),),
+    ),
     Contents(
         frozenset({SEVERAL}),
-        {
-            "core": ("copies", "form_fields", "losses"),
-            "translation": ("conversions", "plans", "report", "translator"),
-        },
+        {"core": _OF_TABLES, "translation": _TABLES},
         _LOSSES,
         ("translate",),
     ),
@@ -238,6 +283,13 @@ CONTENTS: Final = (
         ("app",),
     ),
     Contents(frozenset({"toolkit", REQUESTED}), {"toolkit": ("requested_outputs",)}),
+    Contents(frozenset({ROLES, GATED}), {"rules": ("entry_needs",)}),
+    Contents(frozenset({"toolkit", GATED}), {"toolkit": ("entry_needs",)}),
+    Contents(frozenset({"client", GATED}), {"client": ("entry_needs",)}),
+    Contents(frozenset({"client", RULED}), {"client": ("cache_rules",)}),
+    Contents(frozenset({"server", CONDITIONAL}), {"server": ("conditional_errors",)}),
+    Contents(frozenset({"server", PARTED}), {"rules": _PARTS, "server": _PARTS}),
+    Contents(frozenset({"client", PARTED}), {"client": _PARTS, "rules": _PARTS}),
     Contents(frozenset({"toolkit", _APPS}), {"features.ui": ("constants", "items")}),
     Contents(frozenset({"client", _APPS}), {"features.ui": ("constants", "host")}),
     Contents(
@@ -324,6 +376,25 @@ CONTENTS: Final = (
         {"features.skills": ("entries", "frontmatter")},
         (("features.skills.entries", ("SkillFile", "UnverifiedSkill", "read_skill")),),
     ),
+    Contents(frozenset({DOCUMENTED}), {"core": ("documents",)}),
+    Contents(
+        frozenset({"http-server", _CARDS}),
+        {"features.server_card": ("card", "serving")},
+        (("features.server_card.card", ("CardError",)),),
+    ),
+    Contents(
+        frozenset({"http-client", _CARDS}),
+        {
+            "features.server_card": ("card", "reading"),
+            "features.auth": ("errors", "fetch_policy", "fetching", "steps", "urls"),
+        },
+        (
+            ("features.auth.fetch_policy", ("FetchPolicy",)),
+            ("features.auth.fetching", ("Fetcher",)),
+            ("features.auth.steps", ("Fetch",)),
+            ("features.server_card.card", ("CardError",)),
+        ),
+    ),
     Contents(
         frozenset({"testing"}),
         {"testing": (), "transports": ("memory",)},
@@ -386,6 +457,7 @@ CONTENTS: Final = (
             ("features.auth.fetch_policy", ("FetchPolicy",)),
             ("features.auth.client.values", ("ClientInformation",)),
             ("features.auth.fetching", ("Fetcher",)),
+            ("features.auth.steps", ("Fetch",)),
             ("features.auth.server.cache", ("TokenCache",)),
             ("features.auth.server.dpop_proofs", ("DPoPProofs",)),
             ("features.auth.server.introspection", ("Introspection",)),

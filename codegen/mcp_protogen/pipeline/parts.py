@@ -1,7 +1,8 @@
 """The optional parts of a generated package."""
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Final, NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mcp_protogen.base.jsonvalue import is_array
 from mcp_protogen.base.option_constraints import conflict
@@ -10,12 +11,15 @@ from mcp_protogen.pipeline.part_contents import (
     CONTENTS,
     EXTENDED,
     EXTENSION,
-    REQUESTED,
     ROLES,
     SEVERAL,
     Contents,
     Exports,
+    contents_of,
 )
+
+if TYPE_CHECKING:
+    from mcp_protogen.pipeline.ir import TransportIR
 
 ALL: Final = "all"
 NONE: Final = "none"
@@ -61,7 +65,7 @@ OF_REVISIONS: Final = frozenset(
 """The names that are in the revisions."""
 
 
-class ClientClass(NamedTuple):
+class RuntimeClass(NamedTuple):
     """A class of the runtime, with its module, and the part that brings it.
 
     Without a part, it comes with the extension.
@@ -72,26 +76,36 @@ class ClientClass(NamedTuple):
     name: str
 
 
-CLIENTS_OF_EXTENSIONS: Final[Mapping[str, ClientClass]] = {
-    "io.modelcontextprotocol/tasks": ClientClass(
+CLIENTS_OF_EXTENSIONS: Final[Mapping[str, RuntimeClass]] = {
+    "io.modelcontextprotocol/server-card": RuntimeClass(
+        "http-client", "features.server_card.reading", 'ReadsCard["m.ServerCard"]'
+    ),
+    "io.modelcontextprotocol/tasks": RuntimeClass(
         "tasks", "features.tasks.client.calls", "TaskCalls"
     ),
-    "io.modelcontextprotocol/ui": ClientClass(
+    "io.modelcontextprotocol/ui": RuntimeClass(
         "", "features.ui.host", 'UiHost["m.McpUiToolMeta", "m.McpUiResourceMeta"]'
     ),
 }
 """The special base of an extension's client, by identifier."""
+SERVERS_OF_EXTENSIONS: Final[Mapping[str, RuntimeClass]] = {
+    "io.modelcontextprotocol/server-card": RuntimeClass(
+        "http-server", "features.server_card.serving", 'ServesCard["m.ServerCard", "m.Remote"]'
+    ),
+}
+"""The special base of an extension's server, by identifier."""
 ITEMS_OF_EXTENSIONS: Final[Mapping[str, str]] = {"io.modelcontextprotocol/ui": "features.ui.items"}
 """The module of the runtime that makes items of toolkits for an extension, by identifier."""
 
 
 class PartSelection(NamedTuple):
-    """The parts and extensions of one package, and what its revisions need."""
+    """The parts and extensions of one package, and the conditions that facts of it meet."""
 
     parts: Collection[str]
     several: bool = False
     extensions: Collection[str] = ()
-    requested_outputs: bool = False
+    transports: tuple["TransportIR", ...] = ()
+    by_facts: frozenset[str] = frozenset()
 
     @property
     def exports(self) -> Exports:
@@ -106,6 +120,26 @@ class PartSelection(NamedTuple):
         """The generated modules; for modules of a revision, without its folder."""
         return frozenset(module for contents in self._contents for module in contents.modules)
 
+    @property
+    def opening(self) -> Mapping[str, Mapping[str, str]]:
+        """The functions that open connections to each kind of address, by names of transports."""
+        tables: dict[str, dict[str, str]] = {"program": {}, "url": {}}
+        for transport in self.transports:
+            opener = transport.client.rpartition(".")[2]
+            for name in transport.names:
+                tables[transport.address].setdefault(name, opener)
+        return tables
+
+    @property
+    def serving(self) -> Mapping[str, Mapping[str, str]]:
+        """The functions of servers by our name of a transport, for each kind of address."""
+        tables: dict[str, dict[str, str]] = {"program": {}, "url": {}}
+        for transport in self.transports:
+            if transport.server:
+                function = transport.server.rpartition(".")[2]
+                tables[transport.address][transport.names[0]] = function
+        return tables
+
     def has_runtime(self, module: str) -> bool:
         """Return whether a module of the runtime, or the folder of one, is in the package."""
         return not module or any(
@@ -119,9 +153,10 @@ class PartSelection(NamedTuple):
         roles = frozenset[str]().union(*(PARTS[part] for part in self.parts))
         has = {*self.parts, *roles, *([ROLES] if roles else ()), *([SEVERAL] * self.several)}
         has |= {EXTENDED} if self.extensions else set()
-        has |= {REQUESTED} if self.requested_outputs else set()
+        has |= self.by_facts
         has |= {f"{EXTENSION}{name}" for name in self.extensions}
-        return [contents for contents in CONTENTS if contents.when <= has]
+        added = chain.from_iterable(map(contents_of, self.transports))
+        return [contents for contents in (*CONTENTS, *added) if contents.when <= has]
 
 
 def missing_names(selection: PartSelection) -> dict[str, str]:
@@ -132,7 +167,8 @@ def missing_names(selection: PartSelection) -> dict[str, str]:
     conditions = (contents.when for contents in CONTENTS)
     pairs = [_parts_for(when) for when in conditions if len(when) > 1 and when & {*PARTS}]
     for parts in [[part] for part in PARTS] + pairs:
-        for name in _names(PartSelection({*selection.parts, *parts}, selection.several)) - exported:
+        added = PartSelection({*selection.parts, *parts}, selection.several)
+        for name in _names(added._replace(transports=selection.transports)) - exported:
             # Smaller combinations come first.
             if not any(set(choice.split(",")) <= {*parts} for choice in brought.get(name, ())):
                 brought.setdefault(name, []).append(",".join(parts))

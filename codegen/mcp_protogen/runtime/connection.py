@@ -28,7 +28,7 @@ from .core.errors import (
 from .core.json import read_json
 from .core.models.base import declared_member
 from .core.options import FOREVER, CallOptions, Patience
-from .core.spec import AnyRequest, Capability, NotificationSpec, P, RequestSpec, Requirement, Role
+from .core.spec import AnyRequest, NotificationSpec, P, RequestSpec, Requirement, Role
 from .messages import jsonrpc
 from .messages.codec import Error, Notification, Request, Result
 from .messages.envelope import PROGRESS_TOKEN, client_capabilities, overlaid
@@ -356,11 +356,10 @@ class Connection:
     def _check_claimed(self, request: Request[Any], result: Any) -> None:
         kind, method = getattr(result, "result_type", None), request.spec.method
         for extension in self.table.extensions:
-            claimed = [claim for claim in extension.claims if claim.result_type == kind]
-            if not any(isinstance(result, claim.load()) for claim in claimed):
-                continue
-            needed = Capability("client", (EXTENSIONS, extension.identifier))
-            if not needed.declared_in(self._capabilities_for(request)["client"]):
+            claimed = tuple(claim.load() for claim in extension.claims if claim.result_type == kind)
+            if isinstance(result, claimed) and not extension.is_declared(
+                self._capabilities_for(request)["client"].get(EXTENSIONS)
+            ):
                 answer, lacking = type(result).__name__, f"does not declare {extension.identifier}"
                 raise LocalError(f"{answer} cannot answer this {method}, which {lacking}")
 

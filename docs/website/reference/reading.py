@@ -28,7 +28,7 @@ REVISIONS: Final = tuple(
     folder.name for folder in sorted((ROOT / "generated" / PACKAGE).glob("v[0-9]*"))
 )
 """The packages of revisions, the oldest first."""
-EVERYTHING: Final = PartSelection(tuple(PARTS), True, ("apps", "skills", "tasks"))
+EVERYTHING: Final = PartSelection(tuple(PARTS), True, ("apps", "server-card", "skills", "tasks"))
 
 _FOLDERS: Final = {PACKAGE: ROOT / "generated", "mcp_protogen": ROOT / "codegen"}
 _GENERATED: Final = {

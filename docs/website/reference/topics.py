@@ -31,7 +31,7 @@ TOPICS: Final = (
     Topic(
         "reference-servers",
         "Reference: servers",
-        ("app", "toolkit", "asking", "sessions", "middleware", "skills", "state"),
+        ("app", "toolkit", "asking", "sessions", "middleware", "skills", "server-cards", "state"),
         (
             _heading("Servers of functions", "App Toolkit tool resource prompt Depends"),
             _heading("Results and errors of functions", "Image Audio File ToolError"),
@@ -42,6 +42,7 @@ TOPICS: Final = (
             _heading("Middleware", "Middleware MethodCall CallNext SessionEnd Network"),
             _heading("Middleware that is there", "RateLimit ResultCache Timing Telemetry"),
             _heading("Publishing skills", "ServesSkills SkillFolder InvalidSkill"),
+            _heading("Server cards", "CardError"),
         ),
     ),
     Topic(
@@ -88,7 +89,7 @@ TOPICS: Final = (
             _heading("Verifying tokens", "JwtVerifier JwksUri StaticKeys Introspection Issuers"),
             _heading("Remembering tokens", "TokenCache"),
             _heading("Keys and proofs", "DPoPProofs MemoryReplays SharedReplays DPoP"),
-            _heading("Asking other servers", "Fetcher FetchPolicy"),
+            _heading("Asking other servers", "Fetcher Fetch FetchPolicy"),
             _heading("Logging in", "OAuth AuthorizationCode LoopbackReceiver WebRedirect"),
             _heading("Without a user", "ClientCredentials EnterpriseManaged WorkloadIdentity"),
             _heading("Clients", "ClientInformation ClientMetadata client_metadata_document"),

@@ -218,6 +218,18 @@ class Server(ServerBase[Session]):
         """Return the capabilities of this server, given its handlers and `SENDS`."""
         return m.ServerCapabilities.from_wire(self.__mcp_runtime__.declaration())
 
+    async def prompts_list_changed(self) -> None:
+        """Notify interested clients that the list of prompts has changed."""
+        await self.__mcp_runtime__.publish("notifications/prompts/list_changed")
+
+    async def resources_list_changed(self) -> None:
+        """Notify interested clients that the list of resources has changed."""
+        await self.__mcp_runtime__.publish("notifications/resources/list_changed")
+
+    async def tools_list_changed(self) -> None:
+        """Notify interested clients that the list of tools has changed."""
+        await self.__mcp_runtime__.publish("notifications/tools/list_changed")
+
     async def on_complete(
         self, session: Session, params: m.CompleteRequestParams
     ) -> m.CompleteResult:

@@ -32,6 +32,10 @@ def __mcp_part__(name: str) -> ModuleType | None:
         from .ext import apps
 
         return apps
+    if name == "server_card":
+        from .ext import server_card
+
+        return server_card
     if name == "skills":
         from .ext import skills
 

@@ -20,6 +20,7 @@ from mcp_protogen.runtime.core.spec import (
     NotificationSpec,
     RequestSpec,
     Rules,
+    StreamPlace,
 )
 from mcp_protogen.runtime.messages.method_table import MethodTable
 
@@ -160,6 +161,7 @@ PROMPT_LIST_CHANGED: Final[NotificationSpec[m.NotificationParams]] = Notificatio
     requires=c.REQUIREMENTS["notifications/prompts/list_changed"],
     phase="any",
     since="2024-11-05",
+    stream=StreamPlace("subscriptions/listen", member="promptsListChanged"),
 )
 """`notifications/prompts/list_changed`: Report, on a listen stream, a changed list.
 
@@ -174,6 +176,7 @@ RESOURCE_LIST_CHANGED: Final[NotificationSpec[m.NotificationParams]] = Notificat
     requires=c.REQUIREMENTS["notifications/resources/list_changed"],
     phase="any",
     since="2024-11-05",
+    stream=StreamPlace("subscriptions/listen", member="resourcesListChanged"),
 )
 """`notifications/resources/list_changed`: Report, on a listen stream, a changed list.
 
@@ -187,6 +190,7 @@ RESOURCE_UPDATED: Final[NotificationSpec[m.ResourceUpdatedNotificationParams]] =
     requires=c.REQUIREMENTS["notifications/resources/updated"],
     phase="any",
     since="2024-11-05",
+    stream=StreamPlace("subscriptions/listen", member="resourceSubscriptions"),
 )
 """`notifications/resources/updated`: Report, on a listen stream, a changed resource.
 
@@ -201,6 +205,7 @@ SUBSCRIPTIONS_ACKNOWLEDGED: Final[
     load_params=lambda: m.SubscriptionsAcknowledgedNotificationParams,
     phase="any",
     since="2026-07-28",
+    stream=StreamPlace("subscriptions/listen", order="first"),
 )
 """`notifications/subscriptions/acknowledged`: Confirm a subscription and its terms."""
 
@@ -212,6 +217,7 @@ TOOL_LIST_CHANGED: Final[NotificationSpec[m.NotificationParams]] = NotificationS
     requires=c.REQUIREMENTS["notifications/tools/list_changed"],
     phase="any",
     since="2024-11-05",
+    stream=StreamPlace("subscriptions/listen", member="toolsListChanged"),
 )
 """`notifications/tools/list_changed`: Report, on a listen stream, a changed list.
 

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 import mcp_revisions
+from mcp_protogen.base.names import extension_module, module_name
 from mcp_protogen.pipeline.inputs.pinned_extensions import extension_names
 from support import missing
 from support.folders import GENERATED
@@ -22,9 +23,10 @@ EXTENSIONS = MappingProxyType(dict.fromkeys(extension_names()))
 """All that are pinned, as the options of a generation name them."""
 
 EXTENDED: tuple[str, ...] = tuple(
-    f"{revision}+{folder.name}"
+    f"{revision}+{name}"
     for revision in REVISIONS
-    for folder in sorted((PACKAGE / f"v{revision.replace('-', '_')}" / "ext").glob("[a-z]*"))
+    for name in EXTENSIONS
+    if (PACKAGE / module_name(revision) / "ext" / extension_module(name)).is_dir()
 )
 """Revisions with one of their extensions, whose types are the subject."""
 
@@ -33,7 +35,9 @@ def load(revision: str) -> Any:
     """The generated code of one revision, or of one of its extensions."""
     core, _, extension = revision.partition("+")
     package = mcp_revisions.load(core)
-    return import_module(f"{package.__name__}.ext.{extension}") if extension else package
+    if not extension:
+        return package
+    return import_module(f"{package.__name__}.ext.{extension_module(extension)}")
 
 
 @cache

@@ -71,8 +71,10 @@ _KNOWN = _ANNOTATIONS | {
     "enum",
     "items",
     "maxItems",
+    "maxLength",
     "maximum",
     "minItems",
+    "minLength",
     "minimum",
     "not",
     "properties",
@@ -129,7 +131,10 @@ class Instances:
                 return [self._of(items, random) for _ in range(random.randint(least, most))]
             case "string":
                 refused: list[str] = schema.get("not", {}).get("enum", [])
-                while (value := _text(STRINGS, random)) in refused:
+                least, most = schema.get("minLength", 0), schema.get("maxLength", inf)
+                limits = ["é" * limit for limit in (least, most) if limit < inf]
+                usual = [text for text in (*STRINGS, *limits) if least <= len(text) <= most]
+                while (value := _text(usual, random)) in refused or len(value) < least:
                     pass
                 return value
             case "number":
@@ -223,6 +228,8 @@ def smallest(document: Json, schema: Json) -> Any:
             return {name: smallest(document, members.get(name, {})) for name in names}
         case {"anyOf": [first, *_]}:
             return smallest(document, first)
+        case {"type": "string", "minLength": int(least)}:
+            return "x" * least
         case {"type": str(kind)} | {"type": [str(kind), *_]}:
             return _SMALLEST[kind]
         case _:

@@ -1,7 +1,7 @@
 """The verdict of a revision's schema by `jsonschema`, against which models are tested.
 
-The schema is the committed snapshot with its patches. Where the models differ from it on purpose,
-`WANTED` changes the schema, so that the difference itself is tested too.
+The schema is the committed snapshot, with wires and patches. Where the models differ from it on
+purpose, `WANTED` changes the schema, so that the difference itself is tested too.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,6 +15,7 @@ from typing import Any
 from mcp_protogen.base import jsonpointer, names
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.pipeline.inputs import patches
+from mcp_protogen.pipeline.inputs.wires import with_wires
 from support.folders import ROOT
 from support.generated.golden_package import EXTENDED, REVISIONS, load
 from support.generated.instances import smallest
@@ -125,7 +126,10 @@ def patch_snapshot(revision: str) -> Json:
         return {"$defs": {**_extension(extension)["$defs"], **core["$defs"]}}
     folder = ROOT / "schema" / revision
     entries: list[Json] = read_json(folder / "patches.json")["patches"]
-    return patches.apply(read_json(folder / "schema.json"), entries, str(folder))
+    published = read_json(folder / "schema.json")
+    return patches.apply(
+        with_wires(published, revision, folder.parent, str(folder)), entries, str(folder)
+    )
 
 
 @cache

@@ -4,7 +4,6 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final
 
-from mcp_protogen.servers.inspect.revision_facts import HTTP
 from mcp_protogen.servers.inspect.transcript import (
     CLOSED,
     FLOOD,
@@ -15,6 +14,7 @@ from mcp_protogen.servers.inspect.transcript import (
     Transcript,
 )
 from support.inspection.transcripts import (
+    HTTP,
     ID,
     error,
     exchange,
@@ -514,7 +514,75 @@ def of_http() -> dict[str, Pair]:
     }
 
 
+_CARD: Final[Json] = {
+    "$schema": "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json",
+    "name": "com.example/x",
+    "version": "1",
+    "description": "Answers.",
+}
+_CARD_FIELDS: Final = {
+    "content-type": "application/mcp-server-card+json",
+    "access-control-allow-origin": "*",
+    "cache-control": "public, max-age=3600",
+    "etag": '"1"',
+}
+
+
+def _card(card: Json | None = None, again: int = 304, **answered: str) -> Transcript:
+    """Return a transcript with a card, which a client asks for twice."""
+    got = {name.replace("_", "-"): value for name, value in answered.items()}
+    fields = {name: value for name, value in {**_CARD_FIELDS, **got}.items() if value}
+    return transcript(
+        exchange("server card", None, {**_CARD, **(card or {})}, status=200, answered=fields),
+        exchange("server card again", None, status=again),
+        transport=HTTP,
+        opening=_named_opening(),
+    )
+
+
+def _named_opening() -> Exchange:
+    opened = open_exchange("2025-11-25", {}, **FINE)
+    info = {"name": _CARD["name"], "version": "1"}
+    answer = {**opened.answer["result"], "serverInfo": info}
+    return exchange("open", request("initialize", id=1), result(answer, 1), **FINE)
+
+
+def _remote(url: str = "", *revisions: str, **members: Any) -> Json:
+    listed = list(revisions or ("2025-11-25",))
+    remote = {"type": "streamable-http", "url": url or "{place}/mcp", **members}
+    return {"remotes": [{**remote, "supportedProtocolVersions": listed}]}
+
+
+def _key(**members: Any) -> Json:
+    return _remote(headers=[{"name": "X-Key", "isSecret": True, **members}])
+
+
+def _catalog(**entry: Any) -> Transcript:
+    content = {"entries": [{"type": _CARD_FIELDS["content-type"], "url": "/a", **entry}]}
+    answered = {"content-type": "application/ai-catalog+json"}
+    found = exchange("server catalog", None, content, status=200, answered=answered)
+    return transcript(found, transport=HTTP)
+
+
+def of_cards() -> dict[str, Pair]:
+    """Return the rules about server cards."""
+    kept = _card()
+    return {
+        "card-invalid": (_card({"name": "x"}), kept),
+        "card-secret": (_card(_key(value="s3cret")), _card(_key(value="Bearer {token}"))),
+        "card-media-type": (_card(content_type="application/json"), kept),
+        "card-cors": (_card(access_control_allow_origin=""), kept),
+        "card-not-cached": (_card(etag=""), kept),
+        "card-not-revalidated": (_card(again=200), kept),
+        "card-differs": (_card({"version": "2"}), kept),
+        "card-revisions": (_card(_remote("", "2024-11-05")), _card(_remote())),
+        "card-endpoint": (_card(_remote("https://other.example/mcp")), _card(_remote())),
+        "catalog-entry": (_catalog(), _catalog(identifier="urn:air:example.com:mcp:x")),
+    }
+
+
 BROKEN_AND_KEPT: Final[dict[str, Pair]] = {
+    **of_cards(),
     **of_messages(),
     **of_errors(),
     **of_features(),

@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mcp_protogen.servers.connect.traffic import PassedMessage
-from mcp_protogen.servers.inspect.revision_facts import STDIO
 from mcp_protogen.servers.inspect.rules import judge
 from mcp_protogen.servers.inspect.transcript import Exchange, Transcript
 from support.revisions import STATELESS
 
+STDIO: Final = "stdio"
+HTTP: Final = "Streamable HTTP"
+SSE: Final = "HTTP+SSE"
 ID: Final = 5
 """The id of each request."""
 USUAL: Final[Mapping[str, Any]] = {"tools": {}, "prompts": {}, "resources": {}}

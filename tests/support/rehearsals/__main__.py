@@ -26,6 +26,8 @@ _SUMMARY = re.compile(
     r"^=*[ ]*((?:\d+ [a-z]+, )*?\d+ [a-z]+)(?:, \d+ deselected)? in ", re.MULTILINE
 )
 _FAILED = re.compile(r"^FAILED \S+::(test_\w+)", re.MULTILINE)
+_TRIED = ("caching", "gates", "reports")
+"""Keys of facts whose behaviour is tried."""
 # Others write results of tools by hand, in the form of the newest revision, or take long.
 _TESTS = {
     "generated": (
@@ -35,8 +37,8 @@ _TESTS = {
     "http": ("fire_bodies", "http_options"),
     "inspection": ("inspection_rules", "inspected_servers"),
     "sessions": (
-        *("bridge_limits", "cancelled_handlers", "client_of", "clients_over_stateless"),
-        *("forwarding", "http_client_order", "shutdown"),
+        *("bridge_limits", "cancelled_handlers", "client_of", "clients_over_eras"),
+        *("forwarding", "http_client_sessions", "shutdown"),
     ),
     "toolkit": (
         *("mistakes", "tool_arguments", "toolkit_classes", "toolkit_lists", "toolkit_prompts"),
@@ -77,11 +79,22 @@ def write_package(checkout: Checkout, _: Rehearsal) -> Json:
 
 
 def connect_sides(checkout: Checkout, rehearsal: Rehearsal) -> Json:
-    """Connect clients and servers of that package, and use tools and new extensions."""
+    """Connect clients and servers of that package; use new transports, extensions and facts."""
     changes = rehearsal.extensions().items()
     methods = json.dumps({name: [*change["facts"].get("methods", ())] for name, change in changes})
-    arguments = (NEXT, rehearsal.base, methods)
+    transports = json.dumps(rehearsal.facts().get("transports", {}))
+    arguments = (NEXT, rehearsal.base, transports)
     checkout.run("-m", "support.rehearsals.trial", *arguments, folder="tests")
+    if changes:
+        checkout.run("-m", "support.rehearsals.extension_trial", NEXT, methods, folder="tests")
+    if "extension_versions" in rehearsal.facts():
+        checkout.run("-m", "support.rehearsals.versions_trial", NEXT, folder="tests")
+        compared = checkout.run("-m", "mcp_protogen", "diff", "notes", "notes-v2")
+        assert "AddNoteResult.noteId" in compared, compared
+    stated = json.dumps(rehearsal.facts())
+    if tried := [name for name in _TRIED if f'"{name}":' in stated]:
+        revisions = (NEXT, rehearsal.base)
+        checkout.run("-m", "support.rehearsals.fact_trial", *revisions, *tried, folder="tests")
     return {}
 
 

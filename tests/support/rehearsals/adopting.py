@@ -5,6 +5,7 @@ the first is taken. Both are counted.
 """
 
 import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from mcp_protogen.base.canonical import compact
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.instep.drafts.drafting import draft
+from mcp_protogen.pipeline.inputs.wires import FILE
 from support.generated.next_revision import NEXT, Checkout
 from support.json_types import read_json
 from support.rehearsals.proposals import Rehearsal, publish_extension
@@ -22,6 +24,8 @@ from support.rehearsals.proposals import Rehearsal, publish_extension
 Json = dict[str, Any]
 
 _REASON = "The proposal says so."
+_MODULES = Path(__file__).with_name("transports")
+_TRANSPORTS = Path("codegen", "mcp_protogen", "runtime", "transports")
 _ROUNDS = 5
 """A decision may answer others, or raise new ones."""
 
@@ -35,10 +39,15 @@ class Decisions:
 
 
 def pin(checkout: Checkout, rehearsal: Rehearsal) -> None:
-    """Pin a proposal as the next revision, with its facts and rules."""
+    """Pin a proposal as the next revision, with its facts, rules and transports."""
     schema = checkout.schema
+    for name in rehearsal.collect("modules"):
+        shutil.copy2(_MODULES / f"{name}.py", checkout.folder / _TRANSPORTS)
     base = read_json(schema / rehearsal.base / "schema.json")
-    _add(checkout, rehearsal.publish(base), NEXT)
+    published, wires = rehearsal.split(rehearsal.publish(base))
+    _add(checkout, published, NEXT)
+    if wires is not None:
+        (schema / NEXT / FILE).write_bytes(compact(wires))
     for name, change in rehearsal.extensions().items():
         _pin_extension(checkout, name, change)
     (schema / NEXT / "facts.json").write_bytes(compact(rehearsal.facts()))
@@ -53,6 +62,8 @@ def _pin_extension(checkout: Checkout, name: str, change: Json) -> None:
     _add(checkout, schema, "--extension", name)
     facts["revisions"].append(NEXT)
     (folder / "facts.json").write_bytes(compact(facts))
+    if rules := change.get("translation"):
+        (folder / "translation.json").write_bytes(compact(rules))
 
 
 def _add(checkout: Checkout, schema: Json, *name: str) -> None:

@@ -3,8 +3,10 @@
 A file has the `source` of a proposal, its `base`, the `page` that its entries name, new `types`,
 `arms` of unions, and `members` to `add`, `require` or `remove`; then `facts` (a JSON Merge Patch),
 `rules`, `errors` and `became` as in the files of a revision, and `left_out`: what no format has a
-word for yet. `extensions` have new `types` and `facts` by name; types of messages that they lack
-follow from the methods. Tests also give a whole `schema`.
+word for yet. `extensions` have new `types` and `facts` by name, and rules in `translation`; types
+of messages that they lack follow from the methods. `split` makes a model and its wires of the
+schema (`splitting`). `modules` are those of new transports, from the folder `transports` beside
+this file. Tests also give a whole `schema`.
 """
 
 import json
@@ -19,6 +21,7 @@ from mcp_protogen.pipeline.inputs.snapshot import DIALECT
 from support.folders import ROOT
 from support.generated.absorbing_revision import ABSORBED, add_extension
 from support.json_types import read_json
+from support.rehearsals.splitting import split
 
 Json = dict[str, Any]
 
@@ -79,6 +82,13 @@ class Rehearsal:
             for path, change in part.get("members", {}).items():
                 _change_members(_type_at(types, path), change)
         return published
+
+    def split(self, published: Json) -> tuple[Json, Json | None]:
+        """Return the published schema and, if these proposals split it, its wires."""
+        for part in self.parts:
+            if "split" in part:
+                return split(published, {**part["split"], "types": part["types"]})
+        return published, None
 
 
 def publish_extension(folder: Path, change: Json) -> tuple[Json, Json]:

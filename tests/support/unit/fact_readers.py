@@ -18,15 +18,16 @@ from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.jsonvalue import is_array, is_object, merge_patch
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.instep.compare.compare_revisions import compare_revisions
+from mcp_protogen.instep.compare.extensions import compared_extension
 from mcp_protogen.instep.compare.revisions import (
     ComparedRevision,
     compared_source,
     without_tried_facts,
 )
 from mcp_protogen.pipeline.config import GenerationOptions
-from mcp_protogen.pipeline.derive.extended_revision import extend_revision
+from mcp_protogen.pipeline.derive.extension_versions import versions_of
 from mcp_protogen.pipeline.derive.revision import derive_revision
-from mcp_protogen.pipeline.inputs import extensions, facts, sources
+from mcp_protogen.pipeline.inputs import extensions, facts, pinned_extensions, sources
 from mcp_protogen.pipeline.inputs.pinned_extensions import extension_names
 from mcp_protogen.scaffold.revisions import default_revisions
 from mcp_protogen.servers.inspect import revision_facts
@@ -49,6 +50,8 @@ _LIMITED: Final[Json] = {
     **_SOURCE,
     "data": "Implementation",
     "retry": {"member": "name", "unit": "ms"},
+    "only_with": "x-one",
+    "outdates": {"methods": ["tools/list"]},
 }
 _FIELD: Final[Json] = {
     "level": "MAY",
@@ -58,7 +61,23 @@ _FIELD: Final[Json] = {
 _VALUE: Final[Json] = {"level": "MUST", "when": "failed", "value": "no-store", **_SOURCE}
 # Keys of the formats that no committed file has.
 _NEXT: Final[Json] = {
-    "errors": {"-32990": _LIMITED},
+    "caching": {"unit": "list", "tag": "ttlMs", "known": "x-one", "stale": "x-two", **_SOURCE},
+    "extension_versions": {
+        "client": {"member": "version", "floor": "requires.spec.min"},
+        "server": {"member": "versions", "list": True, "floor": "requires.protocolVersion"},
+        "agree": "major",
+        "error": {
+            "code": -32990,
+            "by_identifier": "extensions",
+            "requested": "requested",
+            "supported": "supported",
+        },
+        **_SOURCE,
+    },
+    "errors": {
+        "-32990": _LIMITED,
+        "-32991": {**_LIMITED, "name": "STALE", "outdates": {"member": "name"}},
+    },
     "meta_keys": {
         "x-one": {
             "on": ["request"],
@@ -66,8 +85,17 @@ _NEXT: Final[Json] = {
             "required": False,
             "varies": True,
             **_SOURCE,
-        }
+        },
+        "x-two": {"on": ["result"], "type": "string", "required": False, **_SOURCE},
+        "x-three": {
+            "on": ["Tool"],
+            "type": "ClientCapabilities",
+            "required": False,
+            "gates": "tools/call",
+            **_SOURCE,
+        },
     },
+    "methods": {"notifications/message": {"stream": {"request": "tools/call", "every_ms": 1}}},
     "headers": {"request": {"x-one": _FIELD}, "response": {"x-one": _FIELD, "x-two": _VALUE}},
     "places": {
         "requested_outputs": {"path": "inputResponses[action=accept]", **_SOURCE},
@@ -173,10 +201,10 @@ class NotedObject(Json):
 
 @contextmanager
 def _note_readers(of_revisions: Readers, of_extensions: Readers) -> Generator[None]:
-    make, read = facts.Facts.__init__, vars(extensions)["_read"]
+    make, read = facts.Facts.__init__, vars(pinned_extensions)["_read"]
 
-    def read_noted(file: Path, place: str) -> Any:
-        return of_extensions.wrap(read(file, place), of_extensions.schema)
+    def read_noted(name: str, folder: Path | None) -> Any:
+        return of_extensions.wrap(read(name, folder), of_extensions.schema)
 
     def init(self: facts.Facts, *given: Any, **named: Any) -> None:
         make(self, *given, **named)
@@ -187,7 +215,7 @@ def _note_readers(of_revisions: Readers, of_extensions: Readers) -> Generator[No
         # What was read before notes nothing.
         patch.setattr(facts, "load", unwrap(facts.load))
         patch.setattr(facts.Facts, "__init__", init)
-        patch.setattr(extensions, "_read", read_noted)
+        patch.setattr(pinned_extensions, "_read", read_noted)
         yield
 
 
@@ -201,14 +229,24 @@ def find_readers() -> tuple[Readers, Readers]:
     with _note_readers(of_revisions, of_extensions):
         default_revisions()
         revision_facts.all_revisions()
+        facts.package_transports(schema_folder(), REVISIONS)
         sides = [_side(revision) for revision in REVISIONS]
         for before, after in pairwise(sides):
             compare_revisions(before, after)
         for name in extension_names():
-            extension = extensions.load(name, schema_folder())
-            extend_revision(extension, _source(extension.newest))
+            compared_extension(name)
+        _derive_versions(of_extensions)
     revision_facts.all_revisions.cache_clear()
     return of_revisions, of_extensions
+
+
+def _derive_versions(readers: Readers) -> None:
+    """Derive two versions of an extension, in a revision that tells them apart."""
+    first = extensions.load(extension_names()[0], schema_folder())
+    stated = {"is": "2.0.0", "absent": "1.0.0", **_SOURCE}
+    facts = {**first.facts, "inherits": first.name, "version": stated}
+    wrapped = readers.wrap(facts, readers.schema)
+    versions_of((first, replace(first, name="later", facts=wrapped)), _source(NEWEST))
 
 
 def _source(revision: str) -> sources.RevisionSource:

@@ -23,6 +23,7 @@ from mcp_protogen.pipeline.derive import skeleton
 from mcp_protogen.pipeline.derive.extended_revision import extend_revision
 from mcp_protogen.pipeline.inputs import extensions, patch_fit, sources
 from mcp_protogen.pipeline.inputs.extensions import ExtensionSource
+from mcp_protogen.pipeline.inputs.pinned_extensions import first_version
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
 from mcp_protogen.pipeline.ir import ObjectIR
 from mcp_protogen.pipeline.normalise.extension_definitions import own_definitions
@@ -55,7 +56,9 @@ def compared_extension(
         extension = replace(extension, schema=reword(extension.schema, known))
         extension, notes = fitting(extension, core)
         core, _ = as_given(core)
-    made = extend_revision(extension, without_tried_facts(core))
+    # Versions of one extension have the same capabilities.
+    named = replace(extension, name=first_version(name))
+    made = extend_revision(named, without_tried_facts(core))
     schema = made.source.schema
     if as_published:
         added = own_definitions(extension.schema, core.schema, extension.place)
@@ -70,7 +73,8 @@ def compared_extension(
         if note.place in (extension.place, extension.facts_place)
         and (note.place, note.pointer) not in said
     )
-    part = ExtensionPart(name, extension.identifier, revision, made.methods, made.types)
+    stage = extension.facts.get("stage", {}).get("is", "")
+    part = ExtensionPart(name, extension.identifier, revision, made.methods, made.types, stage)
     # Facts of extensions do not say which of their types are open; their schemas do.
     own = {str(type_.name) for type_ in side.ir.types if isinstance(type_, ObjectIR) and type_.open}
     opened = side.open_types | (own & made.types)

@@ -24,7 +24,7 @@ from mcp_protogen.instep.compare.revisions import (
     published_as,
 )
 from mcp_protogen.pipeline.config import GivenFile
-from mcp_protogen.pipeline.inputs.pinned_extensions import extension_names
+from mcp_protogen.pipeline.inputs.pinned_extensions import extension_names, first_version
 from mcp_protogen.pipeline.inputs.pins import (
     EXTENSION,
     REVISION,
@@ -85,15 +85,18 @@ def _of_one_extension(found: list[_SideChoice]) -> list[_SideChoice]:
     Raise `ProblemError` (`conflicting-options`) for two extensions.
     """
     names = dict.fromkeys(side.name for side in found if side.name and side.kind is EXTENSION)
-    if len(names) > 1:
+    if len({*map(first_version, names)}) > 1:
         message = f"{' and '.join(names)} are two extensions"
-        hint = "compare one with a version of itself, such as NAME=FILE, or with a revision"
+        hint = "compare one with a version of itself, pinned or NAME=FILE, or with a revision"
         raise conflict(message, hint)
     return [
-        replace(side, name=name, kind=EXTENSION) if side.is_no_revision else side
+        (
+            replace(side, name=next(iter(names)), kind=EXTENSION)
+            if names and side.is_no_revision
+            else side
+        )
         for side in found
-        for name in names
-    ] or found
+    ]
 
 
 def _load_side(

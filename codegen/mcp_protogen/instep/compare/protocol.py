@@ -20,6 +20,7 @@ def changes(before: ComparedRevision, after: ComparedRevision) -> Iterator[Diffe
     yield from _meta_keys(before, after)
     yield from _headers(before, after)
     yield from _transports(before, after)
+    yield from _stages(before, after)
     yield from _rules(before, after)
 
 
@@ -68,7 +69,8 @@ def _key_text(key: MetaKeyIR) -> str:
     need = "required" if key.required else "optional"
     on = ", ".join(key.of) if key.of else f"each {' and '.join(key.on)}"
     varies = ", on which results depend" if key.varies else ""
-    return f"{need} {key.type} of {on}{varies}"
+    gates = f", which {key.gates} needs" if key.gates else ""
+    return f"{need} {key.type} of {on}{varies}{gates}"
 
 
 def _writers(
@@ -114,10 +116,42 @@ def _demand(header: Header) -> str:
 
 
 def _transports(before: ComparedRevision, after: ComparedRevision) -> Iterator[Difference]:
-    was, now = ({*side.facts.get("transports", {})} for side in (before, after))
-    for name in sorted(was ^ now):
-        code = f"transport-{'added' if name in now else 'removed'}"
-        yield Difference(code, name, senders=BOTH)
+    was, now = map(_defined_transports, (before, after))
+    for name in sorted({*was, *now}):
+        if name in was and name in now:
+            if was[name] != now[name]:
+                yield Difference("transport-changed", name, "", was[name], now[name], BOTH)
+        else:
+            code = f"transport-{'added' if name in now else 'removed'}"
+            yield Difference(code, name, senders=BOTH)
+
+
+def _defined_transports(side: ComparedRevision) -> dict[str, str]:
+    """Return how each transport is found and framed, by name."""
+    facts: Mapping[str, Mapping[str, Any]] = side.facts.get("transports", {})
+    return {
+        name: ", then ".join(
+            filter(None, (f"{fact['address']}, {fact['framing']}", fact.get("fallback")))
+        )
+        for name, fact in facts.items()
+        if not fact.get("later")
+    }
+
+
+def _stages(before: ComparedRevision, after: ComparedRevision) -> Iterator[Difference]:
+    was, now = _stages_of(before), _stages_of(after)
+    for identifier in sorted(was.keys() & now.keys()):
+        texts = was[identifier], now[identifier]
+        if texts[0] != texts[1]:
+            yield Difference("stage-changed", f"stage of {identifier}", "", *texts, BOTH)
+
+
+def _stages_of(side: ComparedRevision) -> dict[str, str]:
+    """Return the stages that a side says of extensions, by identifier."""
+    stages = dict.fromkeys(side.ir.absorbs, "core")
+    if side.extension and side.extension.stage:
+        stages[side.extension.identifier] = side.extension.stage
+    return stages
 
 
 def _header(header: Header) -> str:

@@ -53,7 +53,7 @@ class Header:
 class ExtensionPart:
     """The methods and types that an extension adds to a revision.
 
-    `identifier` is what both sides declare.
+    `identifier` is what both sides declare; `stage` is empty if its facts lack it.
     """
 
     name: str
@@ -61,6 +61,7 @@ class ExtensionPart:
     revision: str
     methods: frozenset[str]
     types: frozenset[str]
+    stage: str = ""
 
 
 @dataclass(frozen=True, slots=True)

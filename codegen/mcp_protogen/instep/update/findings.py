@@ -1,6 +1,7 @@
 """The effects of a published file that has moved, or of a new one."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from mcp_protogen.base.canonical import parse_json
@@ -10,8 +11,14 @@ from mcp_protogen.instep.update.undecided import OpenDecisions, SchemaFolder, fi
 from mcp_protogen.pipeline.config import GivenFile
 from mcp_protogen.pipeline.inputs import metacheck
 from mcp_protogen.pipeline.inputs.patch_fit import PatchFit, apply_fitting
-from mcp_protogen.pipeline.inputs.pins import EXTENSION, nearest_revision, read_snapshot
+from mcp_protogen.pipeline.inputs.pins import (
+    EXTENSION,
+    REVISION,
+    nearest_revision,
+    read_snapshot,
+)
 from mcp_protogen.pipeline.inputs.snapshot import differences, structure_in
+from mcp_protogen.pipeline.inputs.wires import with_wires
 from mcp_protogen.pipeline.reports.change import Comparison
 
 _SHORT = 12
@@ -52,6 +59,9 @@ def examine(candidate: Candidate, schemas: SchemaFolder) -> Finding:
     open_questions = find_open_decisions(candidate.revision, structure, schemas)
     comparison, wrong = _compare(candidate, revision, snapshot if pointers else b"")
     entries, patches_place = schemas.patches(revision)
+    if schemas.kind is REVISION:
+        with suppress(ProblemError):  # `open_questions` has the reason
+            structure = with_wires(structure, candidate.revision, schemas.facts_folder, place)
     return Finding(
         candidate,
         revision,

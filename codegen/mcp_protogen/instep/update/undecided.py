@@ -105,7 +105,7 @@ def _of_extension(name: str, structure: Json, schemas: SchemaFolder) -> OpenDeci
 def _source(revision: str, structure: Json, schemas: SchemaFolder) -> RevisionSource:
     place = f"schema/{revision}/schema.json"
     source = sources.of_snapshot(revision, schemas.facts_folder, structure, place, {})
-    patched = apply_fitting(structure, source.patches, source.patches_place)
+    patched = apply_fitting(source.schema, source.patches, source.patches_place)
     hint = f"pin it; mcp-gen schema draft-facts {revision} then writes what follows"
     return replace(source, schema=patched.schema, patches=(), notes=(), facts_hint=hint)
 

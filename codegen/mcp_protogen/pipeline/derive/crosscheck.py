@@ -14,13 +14,12 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.pipeline.derive import fillings
 from mcp_protogen.pipeline.derive.skeleton import DerivedMethod, Skeleton
+from mcp_protogen.pipeline.derive.unread_facts import Finding, find_unread
 from mcp_protogen.pipeline.inputs.facts import Facts, era_of
 from mcp_protogen.pipeline.ir import ROLES
 from mcp_protogen.pipeline.normalise.references import PREFIX, arms_within
 
 Json = dict[str, Any]
-Finding = tuple[str, str, str, str]
-"""A code, a message, the place in the facts, and a hint."""
 
 
 def compare(
@@ -64,9 +63,11 @@ def _findings(shown: Skeleton, facts: Facts) -> Iterator[Finding]:
     yield from _capabilities(shown, facts)
     yield from _headers(facts)
     yield from _types(shown, facts)
+    yield from _streams(shown, facts)
     yield from _delays(shown.definitions, facts)
     yield from _duties(shown.definitions, facts)
     yield from _stray_messages(shown)
+    yield from find_unread(shown, facts)
 
 
 def _opening(definitions: Json, facts: Facts) -> Iterator[Finding]:
@@ -248,6 +249,31 @@ def _delays(definitions: Json, facts: Facts) -> Iterator[Finding]:
         if retry and "properties" in definitions.get(data, {}):
             place = jsonpointer.join("errors", code, "retry")
             yield from _member(definitions, f"{data}.{retry['member']}", place)
+
+
+def _streams(shown: Skeleton, facts: Facts) -> Iterator[Finding]:
+    """Yield a finding for each stream that no request has, and for a second first or last one."""
+    members = {name for type_ in shown.definitions.values() for name in type_.get("properties", {})}
+    ends = set[tuple[str, str]]()
+    for method, fact in sorted(facts.methods.items()):
+        place: Json = (fact or {}).get("stream") or {}
+        if "request" not in place or method not in shown.methods:
+            continue
+        pointer = jsonpointer.join("methods", method, "stream")
+        request, order, member = place["request"], place.get("order"), place.get("member")
+        carrier = shown.methods.get(request)
+        if fact["kind"] != "notification" or carrier is None or carrier.kind != "request":
+            message = f"{request!r:.80} is not a request whose stream has {method}"
+            hint = "name the request that stays open; only notifications come on streams"
+            yield "facts-disagree", message, f"{pointer}/request", hint
+        if member is not None and member not in members:
+            message = f"no type has the member {member!r:.80}"
+            hint = f"name the member of the filter of {request} that selects {method}"
+            yield "facts-disagree", message, f"{pointer}/member", hint
+        if order is not None and (request, order) in ends:
+            message = f"another notification is the {order} one of {request}, too"
+            yield "facts-disagree", message, f"{pointer}/order", "one of the two is wrong"
+        ends.update({(request, order)} if order else ())
 
 
 def _duties(definitions: Json, facts: Facts) -> Iterator[Finding]:

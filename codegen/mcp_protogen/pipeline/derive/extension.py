@@ -13,9 +13,17 @@ from mcp_protogen.base import jsonpointer, names
 from mcp_protogen.base.jsonvalue import merge_patch
 from mcp_protogen.base.problems import Problem, ProblemError, raising
 from mcp_protogen.pipeline.derive import recursion, skeleton
-from mcp_protogen.pipeline.derive.crosscheck import Finding
+from mcp_protogen.pipeline.derive.extension_versions import add_suffix
 from mcp_protogen.pipeline.derive.inheritance import add_bases
 from mcp_protogen.pipeline.derive.revision import DerivedRevision, derive_revision
+from mcp_protogen.pipeline.derive.unread_facts import Finding
+from mcp_protogen.pipeline.extension_ir import (
+    ClaimIR,
+    DocumentIR,
+    ExtensionIR,
+    MembersIR,
+    VersionIR,
+)
 from mcp_protogen.pipeline.inputs import patches
 from mcp_protogen.pipeline.inputs.absorbed import SHARED_FACTS, facts_of_methods
 from mcp_protogen.pipeline.inputs.extensions import ExtensionSource, FactsOfRevision
@@ -23,10 +31,7 @@ from mcp_protogen.pipeline.inputs.sources import RevisionSource
 from mcp_protogen.pipeline.ir import (
     ROLES,
     CapabilityIR,
-    ClaimIR,
-    ExtensionIR,
     LiteralOf,
-    MembersIR,
     MethodIR,
     ObjectIR,
     RequirementIR,
@@ -56,9 +61,14 @@ class DerivedExtension:
 
 
 def derive_extension(
-    extension: ExtensionSource, core: RevisionSource, revision: RevisionIR
+    extension: ExtensionSource,
+    core: RevisionSource,
+    revision: RevisionIR,
+    version: VersionIR | None = None,
 ) -> DerivedExtension:
     """Return the IR of an extension; `revision` is the revision without it.
+
+    `version` tells it apart from other versions of the same extension.
 
     Raise `ProblemError` with all problems.
     """
@@ -76,7 +86,7 @@ def derive_extension(
         name=extension.name,
         module=names.extension_module(extension.name),
         identifier=extension.identifier,
-        ir=_additions(revision, replace(derived.ir, types=types), extension),
+        ir=_additions(revision, replace(derived.ir, types=types), extension, version),
         core=revision,
         claims=tuple(
             ClaimIR(claim["method"], claim["result_type"], names.class_name(claim["type"]))
@@ -87,9 +97,25 @@ def derive_extension(
             for member in revision_facts.members.values()
         ),
         settings={role: facts["settings"][role] for role in ROLES if _binds(role, extension)},
+        version=version,
+        documents=tuple(_documents(extension)),
     )
     warnings = tuple(warning for warning in derived.warnings if warning.place == extension.place)
     return DerivedExtension(ir, warnings, merged, derived, frozenset(own))
+
+
+def _documents(extension: ExtensionSource) -> Iterator[DocumentIR]:
+    for name, fact in sorted(extension.facts.get("documents", {}).items()):
+        yield DocumentIR(
+            name=name,
+            place=fact["place"],
+            media_type=fact["media_type"],
+            headers=dict(fact["headers"]),
+            type=names.class_name(fact["type"]) if "type" in fact else None,
+            patterns=dict(fact.get("patterns", {})),
+            content=dict(fact.get("content", {})),
+            source=fact["source"],
+        )
 
 
 def _select_definitions(schema: Json, extension: ExtensionSource) -> Json:
@@ -105,7 +131,9 @@ def _select_definitions(schema: Json, extension: ExtensionSource) -> Json:
     return {**schema, "$defs": {name: definitions[name] for name in names}}
 
 
-def _additions(core: RevisionIR, merged: RevisionIR, extension: ExtensionSource) -> RevisionIR:
+def _additions(
+    core: RevisionIR, merged: RevisionIR, extension: ExtensionSource, version: VersionIR | None
+) -> RevisionIR:
     types = {type_.name for type_ in core.types}
     methods = {method.method for method in core.methods}
     codes = {error.code for error in core.errors}
@@ -113,12 +141,12 @@ def _additions(core: RevisionIR, merged: RevisionIR, extension: ExtensionSource)
     return replace(
         merged,
         types=tuple(type_ for type_ in merged.types if type_.name not in types),
-        methods=tuple(_require_extension(method, extension) for method in own),
+        methods=tuple(_require_extension(method, extension, version) for method in own),
         capabilities=tuple(
             capability
             for role in ROLES
             if _binds(role, extension)
-            for capability in _declarable_capabilities(role, extension)
+            for capability in _declarable_capabilities(role, extension, version)
         ),
         errors=tuple(error for error in merged.errors if error.code not in codes),
         meta_keys=(),
@@ -184,8 +212,13 @@ def _send(message: str, sender: Role, kind: str, definitions: Json) -> None:
     definitions[union] = {"anyOf": [*arms, to(message)]}
 
 
-def _require_extension(method: MethodIR, extension: ExtensionSource) -> MethodIR:
-    """Return a method that requires the extension from the sides that must declare it."""
+def _require_extension(
+    method: MethodIR, extension: ExtensionSource, version: VersionIR | None
+) -> MethodIR:
+    """Return a method that requires the extension from the sides that must declare it.
+
+    In a further version, its names have a suffix.
+    """
     fact = extension.facts["methods"].get(method.method)
     if fact is None:
         message = f"{method.method} has no facts"
@@ -206,15 +239,52 @@ def _require_extension(method: MethodIR, extension: ExtensionSource) -> MethodIR
         for role in reversed(ROLES)
         if role in fact["declared_by"]
         for sender in method.senders
-        for capability in [_capability(role, extension, fact if role != sender else {})]
+        for capability in _needs_of(role, extension, fact if role != sender else {}, version, fact)
     ]
-    return replace(method, requires=(*requires, *method.requires))
+    principal = fact.get("principal", 0)
+    method = replace(method, requires=(*requires, *method.requires), principal=principal)
+    if version is None:
+        return method
+    return add_suffix(method, version.suffix, extension.facts["methods"])
 
 
-def _declarable_capabilities(role: Role, extension: ExtensionSource) -> Iterator[CapabilityIR]:
+def _needs_of(
+    role: Role, extension: ExtensionSource, setting: Json, version: VersionIR | None, fact: Json
+) -> Iterator[CapabilityIR]:
+    """Yield what a role has to declare for a method: the extension, or a setting of it."""
+    # A server that only declares its newest version may have others, too.
+    lists_all = version is not None and (role == "client" or version.rule.lists_all)
+    if version is not None and lists_all:
+        yield _version_capability(role, extension, fact.get("version", version.base), version)
+    if not lists_all or "setting" in setting:
+        yield _capability(role, extension, setting)
+
+
+def _version_capability(
+    role: Role, extension: ExtensionSource, least: str, version: VersionIR
+) -> CapabilityIR:
+    plain = _capability(role, extension, {})
+    if least == version.base:
+        return replace(plain, version=least)
+    constant = names.constant(role, extension.name, *least.split("."))
+    doc = f"The {role} has the extension `{extension.identifier}` since version {least}."
+    return replace(plain, constant=constant, version=least, doc=doc)
+
+
+def _declarable_capabilities(
+    role: Role, extension: ExtensionSource, version: VersionIR | None
+) -> Iterator[CapabilityIR]:
     """Yield the capabilities of a role: the extension, and settings that methods need."""
-    yield _capability(role, extension, {})
     methods: Mapping[str, Json] = extension.facts.get("methods", {})
+    if version is None:
+        yield _capability(role, extension, {})
+    else:
+        came = {fact["version"] for fact in methods.values() if "version" in fact}
+        if role == "server" and not version.rule.lists_all:
+            yield _capability(role, extension, {})
+        else:
+            for least in sorted({version.base, *came}):
+                yield _version_capability(role, extension, least, version)
     settings = {
         fact["setting"]: fact
         for fact in methods.values()
@@ -325,12 +395,25 @@ def _wrong_others(
     methods = {method.method for method in revision.methods}
     core = {str(type_.name) for type_ in revision.types}
     codes = {str(error.code) for error in revision.errors}
+    for method, fact in revision_facts.methods.items():
+        code = str(fact.get("principal", ""))
+        if code and code not in codes | extension.facts.get("errors", {}).keys():
+            place = jsonpointer.join("methods", method, "principal")
+            hint = "add it to errors, or name another code"
+            yield "facts-disagree", f"there is no error {code}", place, hint
     for code in sorted(codes & extension.facts.get("errors", {}).keys()):
         message = f"{revision.id} already has the error code {code}"
         yield "facts-disagree", message, f"/errors/{code}", "an extension adds codes: remove it"
     for kind in ("claims", "members"):
         for index, fact in enumerate(extension.facts.get(kind, ())):
             yield from _unbound(fact, f"/{kind}/{index}", extension)
+    for name, document in extension.facts.get("documents", {}).items():
+        place = jsonpointer.join("documents", name)
+        if ("type" in document) == ("content" in document):
+            message = f"the document {name} needs either a type or a content"
+            yield "facts-disagree", message, place, "say what is in it: type or content"
+        if document.get("type", name) not in {name, *own}:
+            yield _no_type(document["type"], f"{place}/type")
     for place, claim in revision_facts.claims.items():
         yield from _no_method(claim, methods, place, revision)
         if claim["type"] not in own:

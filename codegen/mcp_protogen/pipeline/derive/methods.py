@@ -19,6 +19,7 @@ from mcp_protogen.pipeline.inputs.todo import CHOICES
 from mcp_protogen.pipeline.ir import (
     OTHER,
     ROLES,
+    CachingIR,
     CapabilityIR,
     ErrorIR,
     FieldIR,
@@ -30,9 +31,11 @@ from mcp_protogen.pipeline.ir import (
     MethodIR,
     ObjectIR,
     Ref,
+    ReportIR,
     RequirementIR,
     Role,
     RulesIR,
+    StreamPlaceIR,
     TypeExpr,
     TypeIR,
     UnionIR,
@@ -129,8 +132,24 @@ def errors(definitions: Json, context: Context) -> tuple[ErrorIR, ...]:
             doc=context.descriptions.error(fact["name"]),
             status=fact.get("http_status") or 200,
             retry=(fact["retry"]["member"], fact["retry"]["unit"]) if fact.get("retry") else None,
+            only_with=fact.get("only_with") or "",
+            outdates=_methods_to_fetch(fact.get("outdates") or {}),
         )
         for code, fact in sorted(facts.items(), key=lambda item: -int(item[0]))
+    )
+
+
+def _methods_to_fetch(fact: Json) -> tuple[str, ...] | str:
+    return fact["member"] if "member" in fact else tuple(fact.get("methods", ()))
+
+
+def caching(context: Context) -> CachingIR:
+    """Return the rules of the facts for a client's cache."""
+    fact: Json = context.facts.document.get("caching") or {}
+    tag, known, stale = (fact.get(name, "") for name in ("tag", "known", "stale"))
+    has_tags = bool(tag and known)
+    return CachingIR(
+        tag if has_tags else "", known if has_tags else "", stale, fact.get("unit") == "list"
     )
 
 
@@ -147,6 +166,7 @@ def meta_keys(context: Context) -> tuple[MetaKeyIR, ...]:
             source=fact["source"],
             of=tuple(fact.get("of", ())),
             varies=fact.get("varies", False),
+            gates=fact.get("gates", ""),
         )
         for key, fact in sorted(facts.items())
     )
@@ -205,6 +225,22 @@ def _method(
         headers=tuple(headers_in(fact)),
         errors=tuple(_errors(fact)),
         known_as=context.facts.first_names.get(schema.method, ""),
+        stream=stream_place(fact),
+        reports=ReportIR(**fact["reports"]) if fact.get("reports") else None,
+    )
+
+
+def stream_place(fact: Json) -> StreamPlaceIR | None:
+    """Return the place on a stream in the facts of a notification, if it has one."""
+    place: Json = fact.get("stream") or {}
+    # Facts that the compared schema contradicts are left out, such as a request that it lacks.
+    if "request" not in place:
+        return None
+    return StreamPlaceIR(
+        request=place["request"],
+        order=place.get("order", ""),
+        member=place.get("member", ""),
+        every_ms=place.get("every_ms", 0),
     )
 
 

@@ -35,6 +35,16 @@ def iterator(method: MethodIR) -> str:
     return f"iter_{method.stem.removeprefix('list_')}"
 
 
+def is_list_change(method: MethodIR) -> bool:
+    """Return whether a notification says that a list has changed."""
+    return method.kind == "notification" and method.method.endswith("/list_changed")
+
+
+def publisher(method: MethodIR) -> str:
+    """Return the name of the stub that tells all who follow a list of its change."""
+    return method.method.removeprefix("notifications/").replace("/", "_")
+
+
 _Named = tuple[str, str]
 
 
@@ -57,6 +67,10 @@ def _stubs(ir: RevisionIR) -> Iterator[_Named]:
         yield sender(method), f"sending {method.method}"
         yield from ((name, f"sending {method.method} with {of}") for name, of in method.variants)
         yield handler(method), f"handling {method.method}"
+        if is_list_change(method) and "server" in method.senders:
+            yield publisher(method), f"publishing {method.method}"
+        if "long_lived" in method.traits:
+            yield f"open_{method.stem}", f"opening the stream of {method.method}"
         if method.items:
             yield iterator(method), f"all pages of {method.method}"
 

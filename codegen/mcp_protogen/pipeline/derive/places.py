@@ -11,8 +11,8 @@ from operator import eq
 from typing import Final
 
 from mcp_protogen.base import jsonpointer
-from mcp_protogen.pipeline.derive.crosscheck import Finding
 from mcp_protogen.pipeline.derive.expressions import describe, plain
+from mcp_protogen.pipeline.derive.unread_facts import Finding
 from mcp_protogen.pipeline.derive.value_paths import UnknownPath, typed_path
 from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.inputs.todo import TODO

@@ -64,6 +64,7 @@ def derive_revision(source: RevisionSource, *, for_target: bool = False) -> Deri
         errors=method_tables.errors(definitions, context),
         meta_keys=method_tables.meta_keys(context),
         places=places,
+        caching=method_tables.caching(context),
         absorbs=tuple(fact["identifier"] for fact in facts.absorbed.values()),
     )
     refuse_collisions(ir, source.place)

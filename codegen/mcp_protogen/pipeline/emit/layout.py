@@ -19,25 +19,30 @@ from mcp_protogen.pipeline.emit.template_contexts import (
     ExtensionModelsContext,
     ExtensionsContext,
     ListedRevision,
+    ListedVersionStep,
     ModelsContext,
     ModelsPackageContext,
     PackageContext,
     RevisionContext,
+    ServerBaseContext,
     SharedContext,
 )
 from mcp_protogen.pipeline.emit.template_contract import Context, Template
-from mcp_protogen.pipeline.ir import ROLES, ExtensionIR, RevisionIR, TypeIR
+from mcp_protogen.pipeline.extension_ir import ExtensionIR
+from mcp_protogen.pipeline.ir import ROLES, RevisionIR, TypeIR
 from mcp_protogen.pipeline.package import RUNTIME_FOLDER, GeneratedFile
 from mcp_protogen.pipeline.parts import (
     CLIENTS_OF_EXTENSIONS,
     INSTANCES,
     ITEMS_OF_EXTENSIONS,
     OF_REVISIONS,
-    ClientClass,
+    SERVERS_OF_EXTENSIONS,
     PartSelection,
+    RuntimeClass,
     missing_names,
 )
 from mcp_protogen.pipeline.plans.tables import PairTables
+from mcp_protogen.pipeline.plans.version_tables import VersionTables
 from mcp_protogen.pipeline.target import TargetFile
 
 _PATH_PART = re.compile(r"(?!\.)[A-Za-z0-9_.-]+(?<!\.)")
@@ -131,15 +136,18 @@ def extension_folder(extension: ExtensionIR) -> str:
 
 
 def revision_modules(
-    ir: RevisionIR, extensions: Iterable[ExtensionIR], selection: PartSelection, renderer: Renderer
+    ir: RevisionIR, extensions: list[str], selection: PartSelection, renderer: Renderer
 ) -> Iterator[Module]:
-    """Yield the other modules of a revision, checked against its types and each other."""
+    """Yield the other modules of a revision, checked against its types and each other.
+
+    `extensions` are the modules of its extensions, sorted.
+    """
     context: RevisionContext = {
         **views.revision_messages(ir),
         "runtime": renderer.runtime_in(f"{ir.module}/__init__.py"),
         "roles": [role for role in ROLES if role in selection.modules],
         "stubs": [module for module in ("app", *ROLES) if module in selection.modules],
-        "extensions": sorted(str(extension.module) for extension in extensions),
+        "extensions": extensions,
         "missing": missing_names(selection),
         **_client_base(ir.absorbs, selection),
     }
@@ -157,17 +165,34 @@ def revision_modules(
 
 
 def extension_modules(
-    extension: ExtensionIR, selection: PartSelection, renderer: Renderer
+    extension: ExtensionIR,
+    steps: Iterable[VersionTables],
+    selection: PartSelection,
+    renderer: Renderer,
 ) -> Iterator[Module]:
-    """Yield the other modules of an extension, checked against the types that it may name."""
+    """Yield the other modules of an extension, checked against the types that it may name.
+
+    `steps` are those between versions of extensions of the revision.
+    """
     folder, has_app = extension_folder(extension), "app" in selection.modules
+    steps = steps if {*ROLES} & selection.modules else ()
     context: ExtensionContext = {
         **views.extension_messages(extension),
         "runtime": renderer.runtime_in(f"{folder}/__init__.py"),
         "roles": [role for role in ROLES if role in selection.modules and role in extension.roles],
         **_client_base([extension.identifier], selection),
+        **_server_base(extension.identifier, selection),
         "items": ITEMS_OF_EXTENSIONS.get(extension.identifier, "") if has_app else "",
+        "table": extension.version is not None and bool({*ROLES} & selection.modules),
+        "translates": bool(steps),
+        "steps": [*_steps_from(extension, steps)],
     }
+    for step in steps:
+        if step.newer.name == extension.name:
+            path = f"{folder}/translation.py"
+            subject = f"the extension {extension.identifier}:"
+            tables = views.pair_context(step.tables, renderer.runtime_in(path), subject)
+            yield _render_module(path, templates.TRANSLATION, tables, renderer)
     modules = {"__init__", "capabilities", "methods", *context["roles"]}
     trees: dict[str, ast.Module] = {}
     for module, template in EXTENSION_MODULES.items():
@@ -180,20 +205,45 @@ def extension_modules(
     raise_errors(verify.members(trees, types, folder))
 
 
+def _steps_from(
+    extension: ExtensionIR, steps: Iterable[VersionTables]
+) -> Iterator[ListedVersionStep]:
+    for step in steps:
+        module = step.newer.module
+        if step.older.name == extension.name:
+            yield ListedVersionStep(module, module, "UP", "DOWN")
+        elif step.newer.name == extension.name:
+            yield ListedVersionStep(step.older.module, module, "DOWN", "UP")
+
+
 def _client_base(identifiers: Iterable[str], selection: PartSelection) -> ClientBaseContext:
     """Return the base of a client with extensions, and a sentence about a missing part."""
-    usual = ClientClass("", "client.base", "ClientBase")
+    usual = RuntimeClass("", "client.base", "ClientBase")
     special = (CLIENTS_OF_EXTENSIONS.get(identifier) for identifier in identifiers)
-    base, lacks = next(filter(None, special), usual), ""
-    if base.part and base.part not in selection.parts:
-        lacks = f"In a package with `--with {base.part}` it is also a `{base.name}`."
-        base = usual
+    base, lacks = _present(next(filter(None, special), usual), usual, selection)
     return {"client_base": base.name, "client_base_module": base.module, "client_lacks": lacks}
 
 
-def extensions_module(extensions: Collection[ExtensionIR], renderer: Renderer) -> Module:
+def _server_base(identifier: str, selection: PartSelection) -> ServerBaseContext:
+    """Return the base of an extension's server, and a sentence about a missing part."""
+    usual = RuntimeClass("", "server.base", "ServerBase[Session]")
+    special = SERVERS_OF_EXTENSIONS.get(identifier, usual)
+    base, lacks = _present(special, usual, selection)
+    return {"server_base": base.name, "server_base_module": base.module, "server_lacks": lacks}
+
+
+def _present(
+    base: RuntimeClass, usual: RuntimeClass, selection: PartSelection
+) -> tuple[RuntimeClass, str]:
+    """Return a base, or else the usual one with a sentence about the part that is missing."""
+    if not base.part or base.part in selection.parts:
+        return base, ""
+    name = base.name.partition("[")[0]
+    return usual, f"In a package with `--with {base.part}` it is also a `{name}`."
+
+
+def extensions_module(ir: RevisionIR, renderer: Renderer) -> Module:
     """Return the package of all extensions of one revision."""
-    ir = next(iter(extensions)).ir
     context: ExtensionsContext = {"revision": ir.id}
     return _render_module(f"{ir.module}/ext/__init__.py", templates.EXTENSIONS, context, renderer)
 
@@ -248,6 +298,7 @@ def package_modules(
         "package_exported": sorted(["REVISIONS", "load", *present, *exports, *instances]) + modules,
         "instances": instances,
         "parts": _parts(steps, selection),
+        "transports": selection.opening if selection.modules & {*ROLES} else {},
         "missing": {n: how for n, how in missing_names(selection).items() if n not in OF_REVISIONS},
     }
     yield _render_module("__init__.py", templates.PACKAGE, context, renderer)
@@ -255,7 +306,8 @@ def package_modules(
         apps: AppsContext = {
             "runtime": runtime,
             "http_server": "http-server" in selection.parts,
-            "stdio": "stdio" in selection.parts,
+            "stdio": "stdio" in selection.parts and bool(selection.serving["program"]),
+            "served": selection.serving,
         }
         yield _render_module("app.py", templates.APPS, apps, renderer)
 

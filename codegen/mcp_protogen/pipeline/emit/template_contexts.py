@@ -9,7 +9,8 @@ from typing import TypedDict
 
 from mcp_protogen.base.names import Era, ModuleName, StubName
 from mcp_protogen.pipeline.emit.models import ModelsSource
-from mcp_protogen.pipeline.ir import ExtensionIR, MethodIR, RevisionIR, Role
+from mcp_protogen.pipeline.extension_ir import ExtensionIR
+from mcp_protogen.pipeline.ir import MethodIR, RevisionIR, Role
 from mcp_protogen.pipeline.plans.tables import PairTables
 
 
@@ -42,6 +43,19 @@ class ListedRevision:
 
 
 @dataclass(frozen=True, slots=True)
+class ListedVersionStep:
+    """The folder of another version of an extension, and the tables to it and back.
+
+    `tables` is the folder of the later one of both, whose module `translation` has them.
+    """
+
+    other: ModuleName
+    tables: ModuleName
+    outward: str
+    inward: str
+
+
+@dataclass(frozen=True, slots=True)
 class TranslationTable:
     """The table of one direction as Python: its plans, its other members, and its docstring."""
 
@@ -71,6 +85,8 @@ class Messages(TypedDict):
     """The imports of their stubs, by module."""
     server_handles: list[MethodIR]
     """The methods that a server handles, except those that the runtime answers for it."""
+    server_publishes: dict[str, str]
+    """Notifications of changed lists, by the names of the stubs that publish them."""
     has_conditions: bool
     """Whether a method needs a capability only under a condition."""
     capabilities_exported: list[str]
@@ -103,6 +119,17 @@ class ClientBaseContext(TypedDict):
     """A sentence about the client's base with a further part of the package; or empty."""
 
 
+class ServerBaseContext(TypedDict):
+    """Variables about the base of an extension's server."""
+
+    server_base: str
+    """The base of the server, with arguments in brackets."""
+    server_base_module: str
+    """The module of the runtime that has that class."""
+    server_lacks: str
+    """A sentence about the server's base with a further part of the package; or empty."""
+
+
 class RevisionContext(RevisionMessages, ClientBaseContext):
     """Variables of each module of a revision, except its models."""
 
@@ -122,7 +149,7 @@ class ExtensionMessages(Messages):
     """The messages of an extension, and the names of its classes."""
 
     extension: ExtensionIR
-    """The extension: its identifier, claims, members and settings."""
+    """The extension: its identifier, claims, members, settings and documents."""
     class_name: str
     """The prefix of the names of its classes."""
     role_classes: Mapping[Role, list[str]]
@@ -135,7 +162,7 @@ class ExtensionMessages(Messages):
     """Whether its module `methods` names models."""
 
 
-class ExtensionContext(ExtensionMessages, ClientBaseContext):
+class ExtensionContext(ExtensionMessages, ClientBaseContext, ServerBaseContext):
     """Variables of each module of an extension, except its models."""
 
     runtime: str
@@ -144,6 +171,12 @@ class ExtensionContext(ExtensionMessages, ClientBaseContext):
     """The sides that the extension binds and for which the package has stubs."""
     items: str
     """The module of the runtime that makes items of toolkits for it; or empty."""
+    table: bool
+    """Whether it needs the table for several versions of an extension."""
+    translates: bool
+    """Whether that table has to translate between versions."""
+    steps: list[ListedVersionStep]
+    """The other versions into which rules translate it."""
 
 
 class ModelsPackageContext(TypedDict):
@@ -200,6 +233,8 @@ class TranslationContext(TypedDict):
 
     pair: PairTables
     """The two revisions, `older` and `newer`, and the tables as values."""
+    subject: str
+    """What they are of: `MCP`, or an extension with two versions."""
     imports: str
     """The import of the classes that the tables need."""
     tables: list[TranslationTable]
@@ -215,6 +250,8 @@ class AppsContext(TypedDict):
     """Whether the package has the part `http-server`."""
     stdio: bool
     """Whether the package has the part `stdio`."""
+    served: Mapping[str, Mapping[str, str]]
+    """The functions that serve standard input and output (`program`) or a `url`, by transport."""
 
 
 class PackageContext(TypedDict):
@@ -236,5 +273,7 @@ class PackageContext(TypedDict):
     """The instances for this package, each with its class in the runtime."""
     parts: Mapping[str, str]
     """The packages of optional modules that the runtime asks for, by their places."""
+    transports: Mapping[str, Mapping[str, str]]
+    """The functions that open connections to a `program` or a `url`, by names of transports."""
     missing: Mapping[str, str]
     """How to generate each public name that this package lacks."""

@@ -123,7 +123,7 @@ ADAPTERS = Template(
 )
 TRANSLATION = Template(
     "translation.py.jinja",
-    "a module of `translate` for each step to a revision: the tables `UP` and `DOWN`",
+    "a module for each step to a revision, or a version: the tables `UP` and `DOWN`",
     TranslationContext,
 )
 APPS = Template(
@@ -170,6 +170,7 @@ MACROS = (
         {
             "send(method)": "The coroutine that sends a message.",
             "iterate(method)": "The iterator over all pages of a list, if the method has pages.",
+            "follow(method, carried)": "The opener of a stream with the notifications `carried`.",
             "handle(method, session)": "The coroutine to override for an incoming message.",
             "handlers(name, spec, methods, kind)": "The table of such coroutines of one kind.",
             "ask(method)": "The coroutine that asks the user for a value of a type.",

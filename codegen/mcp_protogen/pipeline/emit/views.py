@@ -13,7 +13,9 @@ from mcp_protogen.pipeline.derive.module_names import (
     CAPABILITIES_MODULE,
     METHODS_MODULE,
     handler,
+    is_list_change,
     iterator,
+    publisher,
     sender,
 )
 from mcp_protogen.pipeline.emit import rows
@@ -29,10 +31,10 @@ from mcp_protogen.pipeline.emit.template_contexts import (
 )
 from mcp_protogen.pipeline.emit.text import literal, tuple_of, union_of
 from mcp_protogen.pipeline.emit.wrapping import FixedText
+from mcp_protogen.pipeline.extension_ir import ExtensionIR
 from mcp_protogen.pipeline.ir import (
     Anything,
     ConditionIR,
-    ExtensionIR,
     FieldIR,
     Filled,
     HeaderFieldIR,
@@ -42,6 +44,7 @@ from mcp_protogen.pipeline.ir import (
     RequirementIR,
     RevisionIR,
     Scalar,
+    StreamPlaceIR,
     TypeIR,
 )
 from mcp_protogen.pipeline.plans.tables import PairTables
@@ -181,6 +184,54 @@ def header_field(repeated: HeaderFieldIR) -> str:
     return f"HeaderField({literal(repeated.header)}, {literal(repeated.path)}{policy})"
 
 
+def stream_place(place: StreamPlaceIR) -> str:
+    """Return the expression that constructs the place of a notification on a stream."""
+    given = {"order": place.order, "member": place.member, "every": place.every_ms / 1000}
+    arguments = (f", {name}={literal(value)}" for name, value in given.items() if value)
+    return f"StreamPlace({literal(place.request)}{''.join(arguments)})"
+
+
+def entry_needs(ir: RevisionIR) -> str:
+    """Return the expression that constructs the key with the needs of listed tools."""
+    assert ir.gate is not None
+    implied = [
+        f"c.{capability.constant}"
+        for capability in ir.capabilities
+        if capability.implied and capability.role == "client"
+    ]
+    return f"EntryNeeds({literal(ir.gate.key)}, {tuple_of(implied)})"
+
+
+def parts(ir: RevisionIR) -> str:
+    """Return the expression that constructs the notification with parts of results."""
+    method = ir.parts
+    assert method is not None and method.reports is not None
+    token, number = method.reports.token, method.reports.number
+    of = {message for key in ir.meta_keys if key.key == token for message in key.of}
+    requests = sorted(
+        request.method
+        for request in ir.methods
+        if request.kind == "request"
+        and "client" in request.senders
+        and (not of or request.message in of)
+    )
+    named = ", ".join(map(literal, (method.method, token, number)))
+    return f"Parts({named}, frozenset({literal(tuple(requests))}))"
+
+
+def cache_rules(ir: RevisionIR) -> str:
+    """Return the expression that constructs the rules of a client's cache."""
+    given = {
+        "tag": ir.caching.tag,
+        "known": ir.caching.known,
+        "stale": ir.caching.stale,
+        "outdated": {error.code: error.outdates for error in ir.errors if error.outdates},
+        "whole_lists": ir.caching.whole_lists,
+    }
+    named = (f"{name}={literal(value)}" for name, value in given.items() if value)
+    return f"CacheRules({', '.join(named)})"
+
+
 def revision_messages(ir: RevisionIR) -> RevisionMessages:
     """Return the messages of a revision for templates."""
     names = {str(type_.name) for type_ in ir.types}
@@ -211,6 +262,9 @@ def _messages(ir: RevisionIR) -> Messages:
         "server_asks": any(method.kind != "notification" for method in server_sends),
         "server_imports": _imports(called, server_sends),
         "server_handles": [m for m in client_sends if m.method not in ANSWERED_BY_RUNTIME],
+        "server_publishes": {
+            publisher(m): m.known_as or m.method for m in server_sends if is_list_change(m)
+        },
         "has_conditions": any(need.when for method in methods for need in method.requires),
         "capabilities_exported": sorted(
             {str(capability.constant) for capability in ir.capabilities} | CAPABILITIES_MODULE
@@ -240,6 +294,7 @@ def extension_messages(extension: ExtensionIR) -> ExtensionMessages:
         "exported": ["EXTENSION", "capabilities", "methods", "models"],
         "methods_exported": sorted(
             {"EXTENSION", "ERRORS", "NOTIFICATIONS", "REQUESTS"}
+            | ({"DOCUMENTS"} if extension.documents else set[str]())
             | {str(method.constant) for method in ir.methods}
             | {str(error.name) for error in ir.errors}
         ),
@@ -247,6 +302,7 @@ def extension_messages(extension: ExtensionIR) -> ExtensionMessages:
             {
                 "CAPABILITIES",
                 "REQUIREMENTS",
+                *(["VERSIONS"] if extension.version else ()),
                 *(str(capability.constant) for capability in ir.capabilities),
             }
         ),
@@ -255,6 +311,7 @@ def extension_messages(extension: ExtensionIR) -> ExtensionMessages:
             or extension.claims
             or extension.members
             or any(error.data for error in ir.errors)
+            or any(document.type for document in extension.documents)
         ),
     }
 
@@ -307,11 +364,12 @@ def _imports(
     return {module: names for module, names in needed.items() if names}
 
 
-def pair_context(pair: PairTables, runtime: str) -> TranslationContext:
-    """Return the context for the template of a pair of revisions."""
+def pair_context(pair: PairTables, runtime: str, subject: str = "MCP") -> TranslationContext:
+    """Return the context for the template of a pair of revisions, or of versions of a subject."""
     classes = sorted({"Plan", *rows.classes_in((pair.up, pair.down))})
     return {
         "pair": pair,
+        "subject": subject,
         "imports": f"from {runtime}.translation.plans import {', '.join(classes)}",
         "tables": [_table("UP", pair.up), _table("DOWN", pair.down)],
     }
@@ -355,14 +413,17 @@ ANSWERED_BY_RUNTIME = frozenset({"initialize"})
 
 
 FILTERS: Mapping[str, Callable[..., str | tuple[str, ...]]] = {
+    "cache_rules": cache_rules,
     "condition": condition,
     "documentation": documentation,
+    "entry_needs": entry_needs,
     "handler": handler,
     "handling": handling,
     "header_field": header_field,
     "item": item,
     "iterator": iterator,
     "params_argument": params_argument,
+    "parts": parts,
     "plain_result": plain_result,
     "purpose": purpose,
     "requirement": requirement,
@@ -370,6 +431,7 @@ FILTERS: Mapping[str, Callable[..., str | tuple[str, ...]]] = {
     "sender": sender,
     "spec_class": spec_class,
     "spec_type": spec_type,
+    "stream_place": stream_place,
     "types": types,
 }
 """The filters of templates for methods and conditions."""

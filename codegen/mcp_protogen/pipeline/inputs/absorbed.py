@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from mcp_protogen.base import jsonpointer
-from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.jsonvalue import merge_patch
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.pipeline.inputs.file_formats import check_format
-from mcp_protogen.pipeline.inputs.pins import EXTENSION, extension_place, extensions_folder
+from mcp_protogen.pipeline.inputs.pinned_extensions import extension_facts
+from mcp_protogen.pipeline.inputs.pins import EXTENSION, extension_place
 
 Json = dict[str, Any]
 
 SHARED_FACTS: Final = ("enums", "errors", "open_strings", "places", "unions")
 """Facts of an extension that mean the same as those of a revision."""
-_OF_EXTENSIONS = frozenset({"declared_by", "revisions", "setting"})
+_OF_EXTENSIONS = frozenset({"declared_by", "principal", "revisions", "setting", "version"})
 """Members of the facts of a method that only extensions have."""
 
 
@@ -69,15 +69,13 @@ def read_extension(name: str, revision: str, folder: Path) -> Json:
 
     Raise `ProblemError`: `unknown-extension` without any, or `bad-form`.
     """
-    file = extensions_folder(folder) / name / "facts.json"
-    if not file.is_file():
+    facts = extension_facts(name, folder)
+    if not facts:
         message = f"the extension {name!r:.80} has no facts"
         place, pointer = f"schema/{revision}/facts.json", jsonpointer.join("absorbs", name)
         hint = f"name one that has: see the folders of schema/{EXTENSION.member}"
         raise ProblemError(Problem(EXTENSION.unknown, message, place, pointer, hint))
-    place = extension_place(name)
-    facts: Json = parse_json(file.read_bytes(), place)
-    raise_errors(check_format(facts, "extension-facts", place))
+    raise_errors(check_format(facts, "extension-facts", extension_place(name)))
     return facts
 
 

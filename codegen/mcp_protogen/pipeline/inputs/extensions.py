@@ -13,13 +13,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mcp_protogen.base.canonical import parse_json, pretty
-from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors, raising
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import Docstrings, GenerationOptions, GivenFile
 from mcp_protogen.pipeline.inputs import file_formats, metacheck, patches
 from mcp_protogen.pipeline.inputs.absorbed import applies
-from mcp_protogen.pipeline.inputs.pinned_extensions import TYPES, pinned_extension
+from mcp_protogen.pipeline.inputs.pinned_extensions import (
+    TYPES,
+    extension_facts,
+    pinned_extension,
+)
 from mcp_protogen.pipeline.inputs.pins import (
     EXTENSION,
     extension_place,
@@ -28,6 +31,7 @@ from mcp_protogen.pipeline.inputs.pins import (
 )
 from mcp_protogen.pipeline.inputs.snapshot import DIALECT
 from mcp_protogen.pipeline.inputs.sources import parse_schema
+from mcp_protogen.pipeline.inputs.translations import Translation, read_translation
 
 Json = dict[str, Any]
 
@@ -54,6 +58,8 @@ class ExtensionSource:
     place: str
     patches_place: str
     facts_place: str
+    rules: Translation | None = None
+    """Those that translate between the version from which it inherits, and this one."""
     own: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
@@ -119,7 +125,11 @@ def load(name: str, folder: Path, source: GivenFile | None = None) -> ExtensionS
     Raise `ProblemError` if a file is missing, malformed, or does not match its pin.
     """
     home, facts_place = extensions_folder(folder), extension_place(name)
-    facts = _read(home / name / "facts.json", facts_place)
+    facts = extension_facts(name, folder)
+    if not facts:
+        hint = "see schema/extensions for the available ones"
+        problem = Problem("missing-facts", "this file does not exist", facts_place, hint=hint)
+        raise ProblemError(problem)
     raise_errors(file_formats.check_format(facts, "extension-facts", facts_place))
     descriptions: Mapping[str, str] = {}
     if source is not None:
@@ -142,8 +152,31 @@ def load(name: str, folder: Path, source: GivenFile | None = None) -> ExtensionS
         place=schema_place,
         patches_place=extension_place(name, "patches.json"),
         facts_place=facts_place,
+        rules=_load_rules(name, folder, facts),
         own=descriptions,
     )
+
+
+def has_rules(name: str, folder: Path) -> bool:
+    """Return whether rules translate between an extension and the version before it."""
+    return _rules_file(name, folder).is_file()
+
+
+def _rules_file(name: str, folder: Path) -> Path:
+    return extensions_folder(folder) / name / "translation.json"
+
+
+def _load_rules(name: str, folder: Path, facts: Json) -> Translation | None:
+    if not has_rules(name, folder):
+        return None
+    file = _rules_file(name, folder)
+    place = extension_place(name, file.name)
+    rules = read_translation(parse_json(file.read_bytes(), place), name, place)
+    if rules.older != facts.get("inherits"):
+        message = f"{name} does not inherit from {rules.older!r:.80}"
+        hint = "name the version in its facts: inherits"
+        raise ProblemError(Problem("bad-rule", message, place, "/older", hint))
+    return rules
 
 
 def schema_in_facts(facts: Json) -> Json:
@@ -154,13 +187,3 @@ def schema_in_facts(facts: Json) -> Json:
         for name, schema in definitions.items()
     }
     return {"$schema": DIALECT, TYPES: types}
-
-
-def _read(file: Path, place: str) -> Json:
-    try:
-        document = parse_json(file.read_bytes(), place)
-    except FileNotFoundError:
-        hint = "see schema/extensions for the available ones"
-        problem = Problem("missing-facts", "this file does not exist", place, hint=hint)
-        raise ProblemError(problem) from None
-    return document if is_object(document) else {}

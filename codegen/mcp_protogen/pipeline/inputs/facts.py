@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,10 @@ from mcp_protogen.base.jsonpointer import NothingThere
 from mcp_protogen.base.jsonvalue import is_array, is_object, merge_patch
 from mcp_protogen.base.names import Era
 from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.resources import runtime_folder
 from mcp_protogen.pipeline.inputs.absorbed import merge_facts
 from mcp_protogen.pipeline.inputs.pins import Pins, load_pins, nearest_revision, pinned_structure
-from mcp_protogen.pipeline.ir import ConditionIR
+from mcp_protogen.pipeline.ir import ConditionIR, SessionIR, TransportIR
 
 Json = dict[str, Any]
 
@@ -75,6 +76,15 @@ class Facts:
         """The extensions that became part of the core: source, identifier, texts, by name."""
         absorbed: Mapping[str, Json] = self.document.get("absorbs", {})
         return absorbed
+
+    @cached_property
+    def transports(self) -> tuple[TransportIR, ...]:
+        """The transports of the revision.
+
+        Raise `ProblemError` (`bad-form`) for a partial one, or one without its function.
+        """
+        entries: Mapping[str, Json] = self.document.get("transports", {})
+        return tuple(_transport(name, fact, self.origin) for name, fact in entries.items())
 
     @cached_property
     def unions(self) -> Mapping[str, tuple[str, ...]]:
@@ -141,6 +151,51 @@ def _rename(value: Any, names: Mapping[str, str]) -> Any:
         return value
     name = re.split(r"[.\[{]", value, maxsplit=1)[0]
     return names.get(name, name) + value[len(name) :]
+
+
+def _transport(name: str, fact: Json, origin: str) -> TransportIR:
+    place, pointer = f"schema/{origin}/facts.json", jsonpointer.join("transports", name)
+    for key in ("address", "names", "framing", "client"):
+        if key not in fact:
+            message = f"the transport {name} has no {key}, here or in an earlier revision"
+            raise ProblemError(Problem("bad-form", message, place, pointer))
+    for key in ("client", "server"):
+        if key in fact and not _is_function(fact[key]):
+            message = f"the runtime has no function {fact[key]}"
+            hint = "write it, or correct its name or that of its module"
+            raise ProblemError(Problem("bad-form", message, place, f"{pointer}/{key}", hint=hint))
+    session = fact.get("session")
+    return TransportIR(
+        name,
+        fact["address"],
+        tuple(fact["names"]),
+        fact["framing"],
+        fact["client"],
+        server=fact.get("server", ""),
+        fallback=fact.get("fallback", ""),
+        later=fact.get("later", False),
+        session=session and SessionIR(session["begins"], session["header"], session["ends"]),
+    )
+
+
+@cache
+def _is_function(path: str) -> bool:
+    """Return whether a module of the runtime defines a function, without importing it."""
+    *folders, module, name = path.split(".")
+    file = runtime_folder().joinpath(*folders, f"{module}.py")
+    defined = re.compile(rf"^(async )?def {name}\(", re.MULTILINE)
+    return file.is_file() and defined.search(file.read_text("utf-8")) is not None
+
+
+def package_transports(folder: Path, revisions: Iterable[str]) -> tuple[TransportIR, ...]:
+    """Return the transports of the revisions of a package, as the newest has them.
+
+    A revision without facts of its own, such as a kept one, has those of the newest with facts.
+    """
+    known = revisions_with_facts(folder)
+    loaded = (load(folder, name if name in known else known[-1]) for name in revisions)
+    found = {transport.name: transport for facts in loaded for transport in facts.transports}
+    return tuple(found.values())
 
 
 def chain(folder: Path, revision: str) -> list[Path]:

@@ -6,8 +6,10 @@ from typing import Any, Final
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import parse_json
+from mcp_protogen.base.jsonvalue import is_deeper
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.pipeline.inputs.metacheck import DEEPEST
 
 _FORMATS: Final[Mapping[str, str]] = {
     "pins.json": "pins",
@@ -15,9 +17,11 @@ _FORMATS: Final[Mapping[str, str]] = {
     "*/facts.json": "facts",
     "*/patches.json": "patches",
     "*/translation.json": "translation",
+    "*/wires.json": "wires",
     "extensions/pins.json": "pins",
     "extensions/*/facts.json": "extension-facts",
     "extensions/*/patches.json": "patches",
+    "extensions/*/translation.json": "translation",
 }
 """The formats of the files in a schema folder."""
 
@@ -45,6 +49,9 @@ def check_format(document: Any, format: str, place: str) -> Iterator[Problem]:
     """Yield a problem for each part of a file that does not match a format."""
     from jsonschema import Draft202012Validator
 
+    if is_deeper(document, DEEPEST):
+        yield Problem("bad-form", f"it is nested more than {DEEPEST} levels deep", place)
+        return
     name = f"{format}.schema.json"
     described = parse_json((schema_folder() / "formats" / name).read_bytes(), name)
     validator: Any = Draft202012Validator(described)

@@ -17,7 +17,7 @@ from mcp_protogen.base.resources import (
 )
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile, GivenPatches
 from mcp_protogen.pipeline.inputs.absorbed import merge_facts
-from mcp_protogen.pipeline.inputs.pinned_extensions import pinned_extension
+from mcp_protogen.pipeline.inputs.pinned_extensions import extension_facts, pinned_extension
 from mcp_protogen.pipeline.inputs.pins import (
     EXTENSION,
     extensions_folder,
@@ -92,12 +92,12 @@ class _SchemaFolder:
             _user_schema(file) if file else self._pinned_schema(revision)
         )
         edited = file is not None and is_edited(revision, snapshot, self._pins)
-        facts, patches = self._facts_and_patches(revision, snapshot, edited=edited)
+        facts, patches, wires = self._files_about(revision, snapshot, edited=edited)
         return RevisionInputs(
             source=source,
             published=published,
             spec_commit=commit,
-            schema=sha256(snapshot),
+            schema=_schema_digest(snapshot, wires),
             patches=_patches_digest(patches, options.patches_of(revision)),
             facts=digest(facts) if facts is not None else "",
             descriptions=self._descriptions_digest(revision),
@@ -116,9 +116,9 @@ class _SchemaFolder:
             entry = PINNED, published.sha256, published.spec_commit, snapshot
         else:  # its facts have its types
             entry = PINNED, "", None, b""
-        patches, facts = (
-            self._json(EXTENSION.member, name, f"{file}.json") for file in ("patches", "facts")
-        )
+        patches = self._json(EXTENSION.member, name, "patches.json")
+        facts: Any = extension_facts(name, self._folder)
+        rules = self._json(EXTENSION.member, name, "translation.json")
         revisions = {*options.revisions, *options.kept}
         return ExtensionInputs(
             source=entry[0],
@@ -126,26 +126,26 @@ class _SchemaFolder:
             spec_commit=entry[2],
             schema=sha256(entry[3]) if entry[3] else "",
             patches=digest(patches) if patches is not None else "",
-            facts=digest(facts) if facts is not None else "",
+            facts=digest(facts if rules is None else [facts, rules]) if facts else "",
             revisions=tuple(revision for revision in pinned.revisions if revision in revisions),
         )
 
-    def _facts_and_patches(
+    def _files_about(
         self, revision: str, snapshot: bytes, *, edited: bool = False
-    ) -> tuple[Any, Any]:
-        """Return the facts and patches of a revision: its own, or those of its origin."""
-        document = self._json(revision, "patches.json")
+    ) -> tuple[Any, Any, Any]:
+        """Return the facts, patches and wires of a revision: its own, or those of its origin."""
+        document, wires = (self._json(revision, f"{file}.json") for file in ("patches", "wires"))
         if not edited and (self._folder / revision / "facts.json").is_file():
-            return self._merged_facts(revision), document
+            return self._merged_facts(revision), document, wires
         # Only a schema from the user has no facts, or other ones than the files say.
         from mcp_protogen.pipeline.inputs.facts import facts_for, origin_of
 
         structure: dict[str, Any] = parse_json(snapshot, revision)
         if origin_of(self._folder, revision, structure) is None:
-            return None, document
+            return None, document, wires
         facts = facts_for(self._folder, revision, structure, edited=edited)
         patches = document if document is not None else self._json(facts.origin, "patches.json")
-        return facts.document, patches
+        return facts.document, patches, wires or self._json(facts.origin, "wires.json")
 
     def _rules_digest(self, revision: str, options: GenerationOptions) -> str:
         """Return the digest of the inputs to the steps from the revision before."""
@@ -156,8 +156,9 @@ class _SchemaFolder:
             before = max((name for name in options.revisions if name < revision), default=revision)
             for name in sorted(name for name in self._pins if before < name < revision):
                 snapshot = self._pinned_schema(name)[-1]
-                sources = self._facts_and_patches(name, snapshot)
-                between.append([sha256(snapshot), *sources, self._translation(name, options)])
+                facts, patches, wires = self._files_about(name, snapshot)
+                schema = _schema_digest(snapshot, wires)
+                between.append([schema, facts, patches, self._translation(name, options)])
         # Methods of a pinned revision have the first of all their names.
         pins = sorted(self._pins) if revision in self._pins else ()
         earlier = (self._translation(name, options) for name in pins if name < revision)
@@ -201,6 +202,10 @@ class _SchemaFolder:
         except FileNotFoundError:
             return None
         return parse_json(content, str(file))
+
+
+def _schema_digest(snapshot: bytes, wires: Any) -> str:
+    return sha256(snapshot) if wires is None else digest([sha256(snapshot), wires])
 
 
 def _patches_digest(document: Any, files: Iterable[GivenPatches]) -> str:

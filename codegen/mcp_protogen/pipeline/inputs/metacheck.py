@@ -10,10 +10,11 @@ from mcp_protogen.base.problems import Problem, raise_errors, raising
 # A broken file often has many faults; more than this do not help.
 _SHOWN = 10
 
+DEEPEST = 60
+"""The deepest nesting of arrays and objects in schemas and in files about them.
 
-# The deepest nesting of arrays and objects. Published schemas reach 12; validators and Python's
-# parser fail beyond about 100.
-_DEPTH = 60
+Published schemas reach 12; validators and Python's parser fail beyond about 100.
+"""
 
 
 def check(schema: dict[str, Any], place: str) -> None:
@@ -44,6 +45,6 @@ def _refuse_unreadable(schema: dict[str, Any], place: str) -> Iterator[Problem]:
     if not isinstance(schema.get("$schema", ""), str):
         hint = "the member $schema must be the URI of a JSON Schema draft"
         yield Problem("not-a-schema", "its dialect is not a string", place, "/$schema", hint)
-    if is_deeper(schema, _DEPTH):
-        message = f"it is nested more than {_DEPTH} levels deep"
+    if is_deeper(schema, DEEPEST):
+        message = f"it is nested more than {DEEPEST} levels deep"
         yield Problem("not-a-schema", message, place, hint="give inner schemas names in $defs")

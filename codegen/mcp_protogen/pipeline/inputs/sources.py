@@ -17,6 +17,7 @@ from mcp_protogen.pipeline.inputs.pins import is_edited, load_pins, pinned_struc
 from mcp_protogen.pipeline.inputs.snapshot import snapshot_of
 from mcp_protogen.pipeline.inputs.todo import TODO, todos
 from mcp_protogen.pipeline.inputs.translations import first_names, names_since
+from mcp_protogen.pipeline.inputs.wires import with_wires
 
 Json = dict[str, Any]
 
@@ -127,8 +128,10 @@ def of_snapshot(
 ) -> RevisionSource:
     """Return the inputs of a revision with this schema and its descriptions `texts`.
 
-    Patches and facts need not fit an `edited` schema: those that do not are left out and noted.
+    Patches and facts need not fit an `edited` schema: those that do not are left out and noted. A
+    model schema is joined with its wires first.
     """
+    schema = with_wires(schema, revision, folder, place)
     merged = facts.facts_for(folder, revision, schema, edited=edited)
     entries, notes = _applicable_patches(folder, schema, merged)
     return RevisionSource(

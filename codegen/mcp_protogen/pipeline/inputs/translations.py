@@ -257,10 +257,14 @@ def _origin(folder: Path, revision: str, options: GenerationOptions) -> str:
 
 
 def _user_translation(file: GivenFile, revision: str) -> Translation:
-    document = parse_json(file.content, file.name)
-    problems = check_format(document, "translation", file.name)
+    return read_translation(parse_json(file.content, file.name), revision, file.name)
+
+
+def read_translation(document: Any, newer: str, place: str) -> Translation:
+    """Return the translation in a document; raise `ProblemError` for malformed rules."""
+    problems = check_format(document, "translation", place)
     raise_errors(problem._replace(code="bad-rule") for problem in problems)
-    translation = translation_of(document, revision, file.name)
+    translation = translation_of(document, newer, place)
     _refuse_unknown_functions(translation)
     return translation
 

@@ -22,6 +22,8 @@ Json = dict[str, Any]
 _SAFE = 2**53 - 1
 """The largest integer that every reader of JSON keeps (RFC 8259, section 6)."""
 _MAPS = frozenset({"$defs", "properties"})
+_ALLOWED: tuple[str, Json] = ("additionalProperties", {})
+"""As without it, except that a class may show it."""
 
 
 def own_definitions(schema: Json, core: Json, place: str) -> Json:
@@ -60,7 +62,7 @@ def _with_references(own: Json) -> Json:
 def _refuse_different_copies(definitions: Json, core: Json, place: str) -> Iterator[Problem]:
     for name in sorted(definitions.keys() & core.keys()):
         pointer = jsonpointer.join("$defs", name)
-        sides = _sort_arrays(definitions[name]), _sort_arrays(plain(core[name]))
+        sides = _comparable(definitions[name]), _comparable(plain(core[name]))
         for deeper in differences(*sides, pointer):
             message = f"the copy of {name} differs here from the core schema"
             hint = "correct the copy with a patch, or rename the definition if it is another type"
@@ -68,11 +70,12 @@ def _refuse_different_copies(definitions: Json, core: Json, place: str) -> Itera
             break
 
 
-def _sort_arrays(value: Any) -> Any:
-    """Return a value with sorted arrays: the order of required members does not matter."""
+def _comparable(value: Any) -> Any:
+    """Return a schema with sorted arrays, and without permission for what is not forbidden."""
     if is_object(value):
-        return {key: _sort_arrays(inner) for key, inner in value.items()}
-    return sorted(map(_sort_arrays, value), key=canonical) if is_array(value) else value
+        entries = {key: _comparable(inner) for key, inner in value.items()}
+        return {key: inner for key, inner in entries.items() if (key, inner) != _ALLOWED}
+    return sorted(map(_comparable, value), key=canonical) if is_array(value) else value
 
 
 def plain(schema: Any) -> Any:

@@ -75,10 +75,16 @@ def all_tables(
     return tuple(tables)
 
 
-def pair_tables(older: RevisionIR, newer: RevisionIR, step: Translation) -> PairTables:
-    """Return the tables of one step; raise `ProblemError` as `all_tables` does."""
-    up, found = _direction(older, newer, "up", step)
-    down, more = _direction(newer, older, "down", step)
+def pair_tables(
+    older: RevisionIR, newer: RevisionIR, step: Translation, file: str = ""
+) -> PairTables:
+    """Return the tables of one step; raise `ProblemError` as `all_tables` does.
+
+    `file` is that for missing rules, if not the one of the newer revision.
+    """
+    file = file or place_of(newer.id)
+    up, found = _direction(older, newer, "up", step, file)
+    down, more = _direction(newer, older, "down", step, file)
     problems = [*found, *more]
     problems += find_open_names(step)
     problems += () if step.edited else find_wrong_names(older, newer, step)
@@ -147,6 +153,7 @@ def _direction(
     destination: RevisionIR,
     direction: StepDirection,
     step: Translation,
+    file: str,
 ) -> tuple[Direction, list[Problem]]:
     walked = _walk(source, destination, direction, step)
     walk, methods = walked.walk, walked.methods
@@ -165,15 +172,14 @@ def _direction(
         same=dict(sorted(same.items())),
         errors=dict(_cut_errors(walked.errors, named)),
     )
-    newer = destination.id if direction == "up" else source.id
     problems = [
-        _problem(difference.at, difference.what, walk, newer) for difference in walk.undecided
+        _problem(difference.at, difference.what, walk, file) for difference in walk.undecided
     ]
     problems += (*dict.fromkeys(map(_bad_rule, _unfit(walk))), *walked.problems)
     return table, problems
 
 
-def _problem(at: str, reason: str, walk: Walk, newer: str) -> Problem:
+def _problem(at: str, reason: str, walk: Walk, file: str) -> Problem:
     choices = {(choice.direction, choice.at): choice.place for choice in walk.actions.step.choices}
     message = f"from {walk.source.id} to {walk.destination.id}, {at}: {reason}"
     if kept := walk.actions.of(place_in(at), "keep"):
@@ -185,7 +191,7 @@ def _problem(at: str, reason: str, walk: Walk, newer: str) -> Problem:
     return Problem(
         "undecided-difference",
         message,
-        place or place_of(newer),
+        place or file,
         pointer or "/rules",
         "replace the choices by one of them, and write a reason" if place else hint,
     )

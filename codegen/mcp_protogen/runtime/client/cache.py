@@ -98,10 +98,10 @@ class Cache:
 
     def remove_stale(self, table: MessageCodec, notification: str, uri: str | None) -> None:
         """Drop the lists of the changed feature, or the results that contain a changed resource."""
-        changed = _features(table.notifications.get(notification))
+        changed = features_of(table.notifications.get(notification))
         for method, spec in table.requests.items() if changed else ():
             is_list = "paginated" in spec.traits
-            if is_list == (uri is None) and changed & _features(spec):
+            if is_list == (uri is None) and changed & features_of(spec):
                 self.clear(method, uri)
 
     def clear(self, method: str | None = None, uri: str | None = None) -> None:
@@ -112,7 +112,7 @@ class Cache:
                 self._drop(key)
 
 
-def _features(spec: CallSpec[Any] | None) -> set[str]:
+def features_of(spec: CallSpec[Any] | None) -> set[str]:
     return {need.capability.path[0] for need in (spec.requires if spec else ())}
 
 

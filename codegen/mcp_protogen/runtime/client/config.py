@@ -13,7 +13,6 @@ from typing import (
     Any,
     Final,
     Generic,
-    Literal,
     NamedTuple,
     TypeAlias,
     TypedDict,
@@ -97,7 +96,7 @@ class ConfigError(ValueError):
 class ConfigEntry(BaseModel):
     model_config = ConfigDict(strict=True)
 
-    type: Literal["stdio", "http", "streamable-http", "streamableHttp", "sse"] | None = None
+    type: str | None = None
     command: str | None = None
     args: Annotated[list[str], BeforeValidator(_as_texts)] = []
     env: _Texts = {}
@@ -210,7 +209,7 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
         `ConfigError`, with the file, the JSON pointer and the server, and `OSError` if the file
         cannot be read.
         """
-        source = ConfigSource(config, inputs)
+        source = ConfigSource(config, self.package, inputs)
         entries = dict(source.servers())
         _check_names(source.name, entries, settings.get("separator", _SEPARATOR))
         make_client = client or self.newest().Client
@@ -233,7 +232,7 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
         `open_http`, for one at a URL. Raise `ConfigError` and `OSError` like `connect_config`, also
         for an unknown name.
         """
-        source = ConfigSource(config, inputs)
+        source = ConfigSource(config, self.package, inputs)
         entries = dict(source.servers(name))
         if name in source.disabled:
             raise ConfigError(
@@ -278,21 +277,26 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
     def open_entry(
         self, entry: ConfigEntry, auth: Any, stderr: StandardError = None, http: Any = None
     ) -> Opener:
-        if entry.address:
-            url, headers = entry.address, entry.headers
-            if "authorization" in map(str.lower, headers):
-                auth = None
-            return self.make_opener("open_http", url, headers=headers, auth=auth, http=http)
-        words = [entry.command, *entry.args]
-        return self.make_opener("stdio_client", words, cwd=entry.cwd, env=entry.env, stderr=stderr)
+        if not entry.address:
+            words, options = [entry.command, *entry.args], {"cwd": entry.cwd, "env": entry.env}
+            return self.make_opener("program", entry.type, words, stderr=stderr, **options)
+        if "authorization" in map(str.lower, entry.headers):
+            auth = None
+        options = {"headers": entry.headers, "auth": auth, "http": http}
+        return self.make_opener("url", entry.type, entry.address, **options)
 
 
 class ConfigSource:
     """The servers of a configuration; `file` is that of decoded JSON."""
 
     def __init__(
-        self, config: Config, inputs: Mapping[str, str] = _NOTHING, file: Path | None = None
+        self,
+        config: Config,
+        package: Any,
+        inputs: Mapping[str, str] = _NOTHING,
+        file: Path | None = None,
     ) -> None:
+        self._transports = package.__mcp_transports__
         self.name = "the configuration"
         self.disabled: dict[str, str] = {}
         self.others: list[str] = []
@@ -349,6 +353,10 @@ class ConfigSource:
                 continue
             if bool(entry.address) is bool(entry.command):
                 self.refuse(at, f"the server {name} needs either `command` or `url`")
+                continue
+            types = self._transports["url" if entry.address else "program"]
+            if entry.type not in (None, *types):
+                self.refuse(f"{at}/type", f"the type of {name} must be {' or '.join(types)}")
                 continue
             members = self.fill(entry.model_dump(by_alias=True), at, f"the server {name}")
             filled = ConfigEntry.model_construct(**members)

@@ -125,8 +125,10 @@ class Connector(Generic[Newest]):
         views = RevisionViews(by_revision, revisions, options.on_loss)
         return open_client(views, open, options, negotiated)
 
-    def make_opener(self, name: str, /, *arguments: Any, **options: Any) -> Opener:
-        return cast(Opener, getattr(self.package, name)(*arguments, **options))
+    def make_opener(self, address: str, name: str | None, /, given: Any, **options: Any) -> Opener:
+        known = self.package.__mcp_transports__[address]
+        opener = getattr(self.package, known[name or next(iter(known))])
+        return cast(Opener, opener(given, **options))
 
 
 @asynccontextmanager

@@ -23,10 +23,13 @@ from ..core.subscriptions import (
     LEVELS,
     LISTEN,
     LOG,
+    RESOURCE_UPDATED,
     SUBSCRIBE,
     UNSUBSCRIBE,
     Filter,
+    Selectors,
     is_change,
+    keys_in,
     passes,
 )
 from ..messages.codec import Notification
@@ -49,6 +52,7 @@ class ToHandshake(ClientConnection):
         super().__init__(*agreed)
         self.request = self._send_adapted
         self._declared = self.endpoint.connection.declared["server"]
+        self._selectors = Selectors(self.view.handlers.TABLE.notifications)
         self._levels: Counter[str] = Counter()
         self._level_set: str | None = None
         self._setting, self._subscribing = Lock(), Lock()
@@ -99,11 +103,11 @@ class ToHandshake(ClientConnection):
         )
 
     async def _listen(self, params: Any) -> Any:
-        full = Filter.of(params.notifications.to_wire())
-        filter = full.supported_by(self._declared)
+        full = self._selectors.read(params.notifications.to_wire())
+        filter = self._selectors.narrow(full, self._declared)
         id = next(self._ids)
         # Some servers report changed lists without declaring it.
-        self._streams[id] = filter._replace(lists=full.lists)
+        self._streams[id] = filter | {entry for entry in full if entry[0] != RESOURCE_UPDATED}
         try:
             await self._update_subscriptions()
             await self._acknowledge(id, filter)
@@ -116,7 +120,7 @@ class ToHandshake(ClientConnection):
 
     async def _update_subscriptions(self) -> None:
         async with self._subscribing:
-            uris = frozenset[str]().union(*(stream.uris for stream in self._streams.values()))
+            uris = keys_in(Filter().union(*self._streams.values()), RESOURCE_UPDATED)
             for uri in sorted(uris - self._subscribed):
                 self._subscribed.add(uri)
                 try:
@@ -134,7 +138,8 @@ class ToHandshake(ClientConnection):
 
     async def _acknowledge(self, id: int, filter: Filter) -> None:
         if (handler := self.handlers.get(ACKNOWLEDGED)) is not None:
-            params = {"notifications": filter.to_wire(), "_meta": {SUBSCRIPTION_ID: id}}
+            wire = self._selectors.write(filter)
+            params = {"notifications": wire, "_meta": {SUBSCRIPTION_ID: id}}
             spec = self.view.handlers.TABLE.notifications[ACKNOWLEDGED]
             await handler(spec.params.from_wire(params))
 
@@ -148,8 +153,8 @@ class ToHandshake(ClientConnection):
         if handler is None or self.hears_all or not is_change(spec.known_as):
             return super().on_notification(notification)
         self.runtime.note_notification(spec.method, params)
-        uri = declared_member(params, "uri")
-        streams = [id for id, wanted in self._streams.items() if wanted.wants(spec.known_as, uri)]
+        change = (spec.known_as, declared_member(params, "uri"))
+        streams = [id for id, wanted in self._streams.items() if change in wanted]
         return self._notify(handler, params, streams)
 
     @staticmethod

@@ -15,11 +15,17 @@ from logging import getLogger
 from typing import Any, Final
 
 from ..core.errors import INTERNAL_ERROR, INVALID_PARAMS, McpError, ProtocolError
-from ..core.json import JSONObject
 from ..core.models.base import WireModel, validator_of
 from ..core.options import CallOptions
 from ..core.spec import AnyRequest
-from ..core.subscriptions import ACKNOWLEDGED, LIST_CHANGES, RESOURCE_UPDATED, SUBSCRIBE, Filter
+from ..core.subscriptions import (
+    ACKNOWLEDGED,
+    RESOURCE_UPDATED,
+    SUBSCRIBE,
+    Filter,
+    Selectors,
+    is_list_change,
+)
 from ..messages.codec import Notification
 from ..messages.envelope import SUBSCRIPTION_ID
 from ..rpc.endpoint import Endpoint
@@ -39,29 +45,32 @@ class ListenStream:
         self._filter = Filter()
         self._task: Task[None] | None = None
         self._acknowledged: Future[Filter] | None = None
+        self._selectors = Selectors(endpoint.connection.table.wire.notifications)
         self._changing = Lock()
         self._id: Any = None
         self._pause = _PAUSE
 
     async def follow_lists(self, methods: Container[str]) -> None:
         connection = self._endpoint.connection
-        known = (name for name in LIST_CHANGES if connection.table.name_of(name) in methods)
-        lists = Filter(frozenset(known)).supported_by(connection.declared["server"])
+        names = filter(is_list_change, connection.table.first_names)
+        known = {(name, None) for name in names if connection.table.name_of(name) in methods}
+        lists = self._selectors.narrow(frozenset(known), connection.declared["server"])
         try:
-            await self._listen(lambda filter: filter._replace(lists=lists.lists))
+            await self._listen(lambda filter: filter | lists)
         except (ProtocolError, TimeoutError) as error:
             _log.warning("the server does not report changes of its lists: %s", error)
 
     def hears(self, method: str) -> bool:
-        return method in self._filter.lists
+        return (method, None) in self._filter
 
     async def change_subscription(self, method: str, uri: str) -> None:
         """Start or stop listening for changes of a resource, depending on `method`."""
+        change = (RESOURCE_UPDATED, uri)
         if method != SUBSCRIBE:
-            await self._listen(lambda filter: filter._replace(uris=filter.uris - {uri}))
+            await self._listen(lambda filter: filter - {change})
             return
-        await self._listen(lambda filter: filter._replace(uris=filter.uris | {uri}))
-        if uri not in self._filter.uris:
+        await self._listen(lambda filter: filter | {change})
+        if change not in self._filter:
             raise McpError(INVALID_PARAMS, "The server does not report changes of this resource")
 
     async def _listen(self, change: Callable[[Filter], Filter]) -> None:
@@ -89,7 +98,7 @@ class ListenStream:
             self._acknowledged = None
 
     async def _stream(self, filter: Filter, acknowledged: Future[Filter]) -> None:
-        params = self._spec.params(notifications=filter.to_wire())
+        params = self._spec.params(notifications=self._selectors.write(filter))
         reason: Exception = McpError(INTERNAL_ERROR, "the server closed the stream")
         began = get_running_loop().time()
         try:
@@ -124,12 +133,11 @@ class ListenStream:
                     return
                 except (ProtocolError, ConnectionError, TimeoutError) as error:
                     reason = error
-        endpoint, filter = self._endpoint, self._filter
-        changes: list[tuple[str, JSONObject]] = [(method, {}) for method in sorted(filter.lists)]
-        changes += [(RESOURCE_UPDATED, {"uri": uri}) for uri in sorted(filter.uris)]
-        for method, params in changes:
-            spec = endpoint.connection.table.notifications[method]
-            endpoint.handle_notification(Notification(spec, validator_of(spec.params)(params)))
+        endpoint = self._endpoint
+        for method, uri in sorted(self._filter, key=repr):
+            spec = endpoint.connection.table.spec_of(method)
+            params = validator_of(spec.params)({} if uri is None else {"uri": uri})
+            endpoint.handle_notification(Notification(spec, params))
 
     def take_notification(self, method: str, params: WireModel, meta: Mapping[str, Any]) -> bool:
         """Take a notification, and return whether it needs no handler.
@@ -146,5 +154,5 @@ class ListenStream:
         if expected and waiting is not None and not waiting.done():
             # Notifications that follow at once belong to the new stream.
             self._id = stream
-            waiting.set_result(Filter.of(params.to_wire().get("notifications", {})))
+            waiting.set_result(self._selectors.read(params.to_wire().get("notifications", {})))
         return True

@@ -78,16 +78,16 @@ class Connect(Connector[Newest]):
 
     def opener(self, server: ServerLike, options: Options = USUAL) -> Opener:
         """Return an opener of connections to `server`; see `connect` for errors."""
+        value: Any = server
         cls = server if isinstance(server, type) else type(server)
         if issubclass(cls, ClientBase):
             raise TypeError("the server comes first, then the client: connect(server, client)")
         if issubclass(cls, Handlers):
-            return self.make_opener("in_memory", server, options=options)
-        value: Any = server
+            value = self.package.in_memory(server, options=options)
         if isinstance(server, str) and _URL.match(server):
-            return self.make_opener("open_http", server)
+            return self.make_opener("url", None, server)
         if isinstance(value, (str, PathLike, Sequence)):
-            return self.make_opener("stdio_client", program_words(cast(Program, value)))
+            return self.make_opener("program", None, program_words(cast(Program, value)))
         if not callable(value):
             raise TypeError(f"{value!r:.80} is not a command, file, URL, server or opener")
         return cast(Opener, value)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
+from .json import JSONObject, is_object
 from .spec import AnyRequest, ErrorSpec, NotificationSpec, Role
 
 
@@ -19,7 +20,7 @@ def _empty_mapping() -> Mapping[Any, Any]:
 class ClaimedResult(NamedTuple):
     """An additional result of a method, known by its `resultType`.
 
-    `load` returns its class; it is called at the first use.
+    `load` returns its class, at the first use.
     """
 
     method: str
@@ -30,7 +31,7 @@ class ClaimedResult(NamedTuple):
 class AddedMembers(NamedTuple):
     """Additional members of a type in the messages of one method.
 
-    `load` returns the subclass that has them; it is called at the first use.
+    `load` returns the subclass with them.
     """
 
     method: str
@@ -42,7 +43,7 @@ class Extension:
     """One extension in one revision: its methods, and its additions to existing ones.
 
     `rules` has fields of `Rules`, and `settings` the default declaration of each role. `items` is
-    for toolkits.
+    for toolkits. `table` loads its class of tables.
     """
 
     identifier: str
@@ -55,3 +56,10 @@ class Extension:
     rules: Mapping[str, Any] = field(default_factory=_empty_mapping)
     settings: Mapping[Role, Mapping[str, Any]] = field(default_factory=_empty_mapping)
     items: Callable[[], ModuleType] | None = None
+    table: Callable[[], Callable[..., Any]] | None = None
+
+    def declare(self, role: Role, declared: JSONObject) -> None:
+        declared[self.identifier] = dict(self.settings[role])
+
+    def is_declared(self, declared: object) -> bool:
+        return is_object(declared) and self.identifier in declared

@@ -1,6 +1,6 @@
 """The protocol as data: capabilities, methods and errors of one revision.
 
-Type parameters are for type checkers. At run time `params` is a plain value, perhaps a union.
+Type parameters are for type checkers. At run time `params` is a plain value.
 """
 
 from collections.abc import Callable, Mapping
@@ -87,8 +87,7 @@ class Requirement(NamedTuple):
 class HeaderField(NamedTuple):
     """A header field over HTTP that repeats the part of a message at `path`.
 
-    With `both` it is required and equal, with `if_present` it may be missing, and with
-    `header_wins` it replaces that part.
+    With `both` it is equal, with `if_present` perhaps missing; with `header_wins` it replaces that.
     """
 
     header: str
@@ -96,12 +95,20 @@ class HeaderField(NamedTuple):
     policy: Literal["both", "if_present", "header_wins"] = "both"
 
 
+class StreamPlace(NamedTuple):
+    """Where the stream of a request has a notification."""
+
+    request: str
+    order: str = ""
+    member: str = ""
+    every: float = 0
+
+
 @dataclass(frozen=True, eq=False)
 class CallSpec(Generic[P]):
     """One request or notification, its senders and types.
 
-    Types load at their first use.
-    `items` is the only list that each result has.
+    Types load at their first use. `items` is the only list that each result has.
     """
 
     method: str
@@ -120,6 +127,7 @@ class CallSpec(Generic[P]):
     params_required: bool = True
     items: str = ""
     headers: tuple[HeaderField, ...] = ()
+    stream: StreamPlace | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "known_as", self.known_as or self.method)
@@ -145,9 +153,9 @@ class NotificationSpec(CallSpec[P]):
 
 
 class ErrorSpec(NamedTuple):
-    """One error code; `load` returns the type of its data, if the revision defines one.
+    """One error code; `load` returns the type of its data, if it has one.
 
-    `retry` is the member of its data with the time until a repetition, and the unit: "ms" or "s".
+    `retry` is the member of its data with the time to wait, and the unit: "ms" or "s".
     """
 
     code: int
@@ -177,10 +185,9 @@ class Rules(NamedTuple):
     `unnamed_over_http`, requests of a session name no revision. Invalid arguments of a tool
     (`bad_arguments`) are an error, or a result for the model. `leniency` is for receivers. The
     schema of a tool's structured values is at `output_schema`, and each tool has the entry at
-    `content_variant`; calls name variants at `requested_outputs`. Params of
-    lists have `cursor`, pages `next_cursor`, tasks `task_id`. Results depend on the keys `varying`
-    of `_meta`. All requests have `headers`, all answers `answer_headers`, and errors
-    `error_headers`, with values.
+    `content_variant`; calls name variants at `requested_outputs`. Params of lists have `cursor`,
+    pages `next_cursor`, tasks `task_id`. Results depend on the keys `varying` of `_meta`. All
+    requests have `headers`, all answers `answer_headers`, errors `error_headers` with values.
     """
 
     era: EraName = "handshake"
@@ -194,7 +201,7 @@ class Rules(NamedTuple):
     result_types: tuple[str, ...] = ()
     leniency: tuple[Lenient, ...] = ()
     requested_outputs: ValuePath | None = None
-    load_requested_outputs: Callable[[], Any] | None = None
+    complete_tool: Callable[[Any], None] | None = None
     content_variant: ValuePath | None = None
     output_schema: ValuePath | None = ("outputSchema",)
     cursor: str = "cursor"

@@ -5,14 +5,14 @@ with filters (basic/patterns/subscriptions, "Notification Filter"). The log leve
 syslog (RFC 5424, section 6.2.1).
 """
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from .errors import INTERNAL_ERROR, InvalidParams, McpError, RequestId
 from .json import JSONObject, is_array
 from .options import Options
-from .spec import Capability
+from .spec import NotificationSpec
 
 Level: TypeAlias = Literal[
     "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"
@@ -28,18 +28,8 @@ RESOURCE_UPDATED: Final = "notifications/resources/updated"
 SUBSCRIBE: Final = "resources/subscribe"
 UNSUBSCRIBE: Final = "resources/unsubscribe"
 
-# Member of a filter → its notification, and the capability that the server needs.
-_LISTS: Final[Mapping[str, tuple[str, Capability]]] = {
-    f"{feature}ListChanged": (
-        f"notifications/{feature}/list_changed",
-        Capability("server", (feature, "listChanged"), flag=True),
-    )
-    for feature in ("tools", "prompts", "resources")
-}
-_RESOURCES: Final = "resourceSubscriptions"
-_RESOURCES_NEED: Final = Capability("server", ("resources", "subscribe"), flag=True)
-
-LIST_CHANGES: Final = tuple(method for method, _ in _LISTS.values())
+Filter: TypeAlias = frozenset[tuple[str, str | None]]
+"""The content of a listen stream: methods, each with the key of one thing, or None for all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,49 +53,52 @@ class PublishedChange:
             raise ValueError("`uri` must be given for a resource, and only for a resource")
 
 
+def is_list_change(method: str) -> bool:
+    return method.endswith("/list_changed")
+
+
 def is_change(method: str) -> bool:
-    return method == RESOURCE_UPDATED or method.endswith("/list_changed")
+    return method == RESOURCE_UPDATED or is_list_change(method)
+
+
+def offers(spec: NotificationSpec[Any], declared: Mapping[str, Any]) -> bool:
+    """Return whether a server with these capabilities sends a notification."""
+    needs = (need.capability for need in spec.requires if need.capability.role == "server")
+    return all(need.declared_in(declared) for need in needs)
 
 
 def passes(level: str, threshold: str) -> bool:
     return LEVELS.index(level) >= LEVELS.index(threshold)
 
 
-class Filter(NamedTuple):
-    """The content of a listen stream: changed lists, by method, changed resources, and others.
+class Selectors(dict[str, NotificationSpec[Any]]):
+    """Notifications of listen streams, by the member of a filter that selects them."""
 
-    `ids` are those of a feature, from the filter's member `ids_member`.
-    """
+    def __init__(self, notifications: Mapping[str, NotificationSpec[Any]]) -> None:
+        placed = ((spec.stream, spec) for spec in notifications.values())
+        super().__init__({place.member: spec for place, spec in placed if place and place.member})
 
-    lists: frozenset[str] = frozenset()
-    uris: frozenset[str] = frozenset()
-    ids: frozenset[str] = frozenset()
-    ids_member: str = ""
+    def read(self, wanted: Mapping[str, Any]) -> Filter:
+        keys = ((spec.known_as, _keys(wanted.get(member))) for member, spec in self.items())
+        return frozenset((method, key) for method, found in keys for key in found)
 
-    @staticmethod
-    def of(wanted: Mapping[str, Any], ids_member: str = "") -> "Filter":
-        lists = {method for member, (method, _) in _LISTS.items() if wanted.get(member) is True}
-        uris, ids = (_strings(wanted.get(member)) for member in (_RESOURCES, ids_member))
-        return Filter(frozenset(lists), uris, ids, ids_member)
-
-    def supported_by(self, declared: Mapping[str, Any]) -> "Filter":
-        """Return the part that a server with these capabilities supports, with all `ids`."""
-        offered = {method for method, need in _LISTS.values() if need.declared_in(declared)}
-        uris = self.uris if _RESOURCES_NEED.declared_in(declared) else frozenset[str]()
-        return self._replace(lists=self.lists & offered, uris=uris)
-
-    def to_wire(self) -> JSONObject:
-        wire: JSONObject = {
-            member: True for member, (method, _) in _LISTS.items() if method in self.lists
+    def write(self, filter: Filter) -> JSONObject:
+        return {
+            member: sorted(keys_in(filter, spec.known_as)) or True
+            for member, spec in self.items()
+            if any(spec.known_as == method for method, _ in filter)
         }
-        if self.uris:
-            wire[_RESOURCES] = sorted(self.uris)
-        if self.ids:
-            wire[self.ids_member] = sorted(self.ids)
-        return wire
 
-    def wants(self, method: str, uri: str | None) -> bool:
-        return uri in self.uris if method == RESOURCE_UPDATED else method in self.lists
+    def narrow(self, filter: Filter, declared: Mapping[str, Any]) -> Filter:
+        """Return the part that a server with these capabilities offers, and others."""
+        offered = {spec.known_as for spec in self.values() if offers(spec, declared)}
+        return frozenset(
+            entry for entry in filter if entry[0] in offered or not is_change(entry[0])
+        )
+
+
+def keys_in(filter: Filter, method: str) -> frozenset[str]:
+    return frozenset(key for name, key in filter if name == method and key is not None)
 
 
 class Listeners:
@@ -118,11 +111,12 @@ class Listeners:
         self._streams: dict[RequestId, Filter] = {}
         self._uris: set[str] = set()
 
-    def add(self, id: RequestId, filter: Filter) -> None:
-        """Register a listen stream; raise if there are too many, or it is too large."""
-        ids = sum(len(stream.ids) for stream in self._streams.values()) + len(filter.ids)
-        number = max(len(self._streams) + 1, len(self.uris | filter.uris), ids)
-        self._check(number, filter.uris, f"/params/notifications/{_RESOURCES}")
+    def add(self, id: RequestId, filter: Filter, at: str = "") -> None:
+        """Register a listen stream, with URIs at `at`; raise for too many, or a too large one."""
+        others = [name for stream in (filter, *self._streams.values()) for name, _ in stream]
+        ids = sum(not is_change(name) for name in others)
+        uris = keys_in(filter, RESOURCE_UPDATED)
+        self._check(max(len(self._streams) + 1, len(self.uris | uris), ids), uris, at)
         self.narrow(id, filter)
 
     def narrow(self, id: RequestId, filter: Filter) -> None:
@@ -152,25 +146,31 @@ class Listeners:
             may = f"A URI may have at most {options.max_uri} bytes"
             raise InvalidParams("A URI is too long", [(at, may)])
         # Streams count separately.
-        kept = (self._uris, new, *(filter.uris for filter in self._streams.values()))
+        kept = (self._uris, new, *self._uris_of_streams())
         if sum(_size(uri) for uris in kept for uri in uris) > options.max_uris:
             raise McpError(INTERNAL_ERROR, f"No more than {options.max_uris} bytes of URIs at once")
 
     @property
     def uris(self) -> frozenset[str]:
-        return frozenset(self._uris).union(*(filter.uris for filter in self._streams.values()))
+        return frozenset(self._uris).union(*self._uris_of_streams())
+
+    def _uris_of_streams(self) -> Iterator[frozenset[str]]:
+        return (keys_in(filter, RESOURCE_UPDATED) for filter in self._streams.values())
 
     def matching(self, method: str, uri: str | None) -> list[RequestId]:
-        return [id for id, filter in self._streams.items() if filter.wants(method, uri)]
+        return [id for id, filter in self._streams.items() if (method, uri) in filter]
 
     def wants(self, uri: str | None) -> bool:
         """Return whether a client of the handshake era gets a notification."""
         return uri is None or uri in self._uris
 
 
-def _strings(value: object) -> frozenset[str]:
-    items = value if is_array(value) else ()
-    return frozenset(item for item in items if isinstance(item, str))
+def _keys(value: object) -> Iterator[str | None]:
+    if value is True:
+        yield None
+    for item in value if is_array(value) else ():
+        if isinstance(item, str):
+            yield item
 
 
 def _size(uri: str) -> int:

@@ -158,7 +158,7 @@ class HttpFacts:
     def answer_fields(self, answer: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
         # Answers may be malformed.
         path = ("result",) if answer.get("error") is None else ("error", "data")
-        return _repeat(self.rules.answer_headers, value_at(answer, path))
+        return _repeat(self.rules.answer_headers, answer, *path)
 
 
 def is_ours(field: HeaderField) -> bool:
@@ -166,10 +166,10 @@ def is_ours(field: HeaderField) -> bool:
     return field.header.startswith("mcp-")
 
 
-def _repeat(fields: Iterable[HeaderField], message: object) -> Iterable[tuple[str, str]]:
+def _repeat(fields: Iterable[HeaderField], message: object, *at: str) -> Iterable[tuple[str, str]]:
     """Yield header fields with values; a standard one that cannot have its value is left out."""
     for field in fields:
-        value = value_at(message, field.path)
+        value = value_at(message, (*at, *field.path))
         if isinstance(value, str) and (is_ours(field) or _PLAIN.fullmatch(value)):
             yield field.header, encode_value(value) if is_ours(field) else value
 

@@ -4,10 +4,10 @@ A claimed result is known by its `resultType` (2026-07-28, basic, "resultType").
 additional members are read by subclasses, and written as undeclared members of their own classes.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import replace
 from functools import cache
-from typing import Any, Final, TypeVar
+from typing import Any
 
 from ..core.errors import RequestId
 from ..core.extensions import AddedMembers, ClaimedResult, Extension
@@ -34,11 +34,12 @@ class ExtendedTable(MethodTable):
             if extension.revision != core.revision:
                 wrong = f"is for {extension.revision}, not {core.revision}"
                 raise ValueError(f"{extension.identifier} {wrong}")
+        parts: tuple[Extension | MethodTable, ...] = (*extensions, core)
         super().__init__(
             core.revision,
-            requests=_merge(core.requests, [added.requests for added in extensions]),
-            notifications=_merge(core.notifications, [added.notifications for added in extensions]),
-            errors=_merge(core.errors, [added.errors for added in extensions]),
+            requests={key: spec for part in parts for key, spec in part.requests.items()},
+            notifications={key: spec for part in parts for key, spec in part.notifications.items()},
+            errors={key: spec for part in parts for key, spec in part.errors.items()},
             input_requests=core.input_requests,
             rules=rules,
         )
@@ -72,14 +73,11 @@ class ExtendedTable(MethodTable):
         return super().serialise_result(spec, id, result, meta=meta)
 
 
-extended_table: Final = cache(ExtendedTable)
-
-KeyT = TypeVar("KeyT")
-ValueT = TypeVar("ValueT")
-
-
-def _merge(core: Mapping[KeyT, ValueT], more: list[Mapping[KeyT, ValueT]]) -> Mapping[KeyT, ValueT]:
-    return {key: spec for specs in (*more, core) for key, spec in specs.items()}
+@cache
+def extended_table(core: MethodTable, extensions: tuple[Extension, ...]) -> ExtendedTable:
+    makers = (part.table() for part in extensions if part.table)
+    table: ExtendedTable = next(makers, ExtendedTable)(core, extensions)
+    return table
 
 
 @cache
@@ -96,10 +94,8 @@ def _reader(read: Validate, claims: tuple[ClaimedResult, ...]) -> Validate:
 
     def reading(value: Any) -> Any:
         kind = value.get("resultType") if is_object(value) else None
-        if isinstance(kind, str) and kind in claimed:
-            cls: Any = claimed[kind]()
-            return validator_of(cls)(value)
-        return read(value)
+        load: Any = claimed.get(kind) if isinstance(kind, str) else None
+        return read(value) if load is None else validator_of(load())(value)
 
     return reading
 

@@ -74,8 +74,7 @@ def mended_messages_in(
 ) -> Sequence[Parsed | Batch]:
     """Do the same as `messages_in`; members of messages may be null instead of absent."""
     messages = messages_in(received, log)
-    wrong = any(isinstance(message, Malformed | Batch) for message in messages)
-    if not wrong or not isinstance(received, bytes):
+    if not isinstance(received, bytes) or not {Malformed, Batch}.intersection(map(type, messages)):
         return messages
     try:
         values = read_values(received).values

@@ -88,13 +88,13 @@ class MethodTable(MessageCodec):
         return self
 
     @cached_property
-    def _by_first_name(self) -> Mapping[str, Any]:
+    def first_names(self) -> Mapping[str, Any]:
         specs = (self.notifications, self.input_requests, self.requests)
         return {spec.known_as: spec for named in specs for spec in named.values()}
 
     def spec_of(self, known_as: str) -> Any:
         """Return the spec with this first name, if there is one."""
-        return self._by_first_name.get(known_as)
+        return self.first_names.get(known_as)
 
     def name_of(self, known_as: str) -> str:
         spec = self.spec_of(known_as)
@@ -154,6 +154,9 @@ class MethodTable(MessageCodec):
 
     def presuming(self, members: Callable[[], Mapping[str, Any]]) -> "MethodTable":
         """Return a table for a connection whose requests all have these members in `_meta`."""
+        return self
+
+    def with_losses(self, on_loss: Any) -> "MethodTable":
         return self
 
     def admit(self, spec: CallSpec[Any], sender: Role) -> None:

@@ -76,10 +76,9 @@ class HandlerSet:
         role = self.owner.ROLE
         result: JSONObject = {}
         for extension in self.owner.TABLE.extensions:
-            requests = extension.requests.items()
-            answers = [method for method, spec in requests if spec.senders - {role}]
+            answers = [name for name, spec in extension.requests.items() if spec.senders - {role}]
             if role in extension.settings and (not answers or not handled.isdisjoint(answers)):
-                result[extension.identifier] = dict(extension.settings[role])
+                extension.declare(role, result)
         return {EXTENSIONS: result} if result else {}
 
     def declaration_in(self, revision: str) -> JSONObject:
@@ -99,8 +98,8 @@ class HandlerSet:
     def middleware(self) -> tuple[Middleware, ...]:
         owner = self.owner
         check(type(owner).__name__, owner.middleware)
-        has_own = type(owner).around is not Handlers.around
-        return (*owner.middleware, owner.around) if has_own else tuple(owner.middleware)
+        own = (owner.around,) if type(owner).around is not Handlers.around else ()
+        return (*owner.__mcp_around__, *owner.middleware, *own)
 
     def identity(self) -> JSONObject:
         info: WireModel | None = getattr(self.owner, "info", None)
@@ -132,6 +131,7 @@ class Handlers:
     """Further capabilities to declare, as a JSON object: modes, extensions, experiments."""
     middleware: Sequence[Middleware] = ()
     """Middleware around each message, outermost first; fixed at the first connection."""
+    __mcp_around__: ClassVar[tuple[Middleware, ...]] = ()
     __mcp_reads_marks__: ClassVar[bool] = False
     __mcp_wants_scopes__: ClassVar[bool] = False
 
@@ -187,8 +187,7 @@ def _extend(cls: type[Handlers]) -> None:
         return
     core: type[Handlers] = generated_class(cls)
     # The order of bases must not create another table.
-    extensions = {extended.EXTENSION.identifier: extended.EXTENSION for extended in bases}
-    in_order = tuple(extensions[identifier] for identifier in sorted(extensions))
+    in_order = tuple(base.EXTENSION for base in sorted(bases, key=repr))
     try:
         cls.TABLE = cls.EXTENDED_TABLE(core.TABLE, in_order)
     except ValueError as error:

@@ -24,9 +24,6 @@ TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
 RELATED_TASK: Final = "io.modelcontextprotocol/related-task"
 """The `_meta` member that names the task of a message (2025-11-25, basic/utilities/tasks)."""
 
-TASK_IDS: Final = "taskIds"
-"""The filter member of a listen stream (extension, "Task Status Notifications")."""
-
 _CORE: Final = "tasks"
 
 TASK_MEMBERS: Final = (_CORE, EXTENSIONS)
@@ -66,8 +63,12 @@ def is_in_core(wire: MethodTable) -> bool:
 
 def has_tasks(wire: MethodTable, capabilities: Mapping[str, Any]) -> bool:
     """Return whether a side with these capabilities has tasks of the extension."""
-    extensions = capabilities.get(EXTENSIONS)
-    return is_in_core(wire) or (is_object(extensions) and TASKS_EXTENSION in extensions)
+    return is_in_core(wire) or names_tasks(capabilities)
+
+
+def names_tasks(capabilities: object) -> bool:
+    extensions = capabilities.get(EXTENSIONS) if is_object(capabilities) else None
+    return is_object(extensions) and TASKS_EXTENSION in extensions
 
 
 def needs_extension(reason: str) -> MissingClientCapability:

@@ -221,18 +221,6 @@ class ServerBase(Handlers, Generic[SessionT]):
         connections = self.__mcp_runtime__.connections
         return tuple(connection.session() for connection in connections if connection.is_owner)
 
-    async def tools_list_changed(self) -> None:
-        """Notify interested clients that the list of tools has changed."""
-        await self.__mcp_runtime__.publish("notifications/tools/list_changed")
-
-    async def prompts_list_changed(self) -> None:
-        """Notify interested clients that the list of prompts has changed."""
-        await self.__mcp_runtime__.publish("notifications/prompts/list_changed")
-
-    async def resources_list_changed(self) -> None:
-        """Notify interested clients that the list of resources has changed."""
-        await self.__mcp_runtime__.publish("notifications/resources/list_changed")
-
     async def resource_updated(self, uri: str) -> None:
         """Notify subscribed clients that a resource has changed."""
         await self.__mcp_runtime__.publish("notifications/resources/updated", uri)

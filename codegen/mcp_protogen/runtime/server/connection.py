@@ -384,16 +384,16 @@ class ServerConnection:
 
     async def send_all_changes(self) -> None:
         """Notify the client that all lists and resources it follows may have changed."""
-        from ..core.subscriptions import LIST_CHANGES, RESOURCE_UPDATED, Filter
+        from ..core.subscriptions import RESOURCE_UPDATED, is_change, is_list_change, offers
 
-        declared = self.endpoint.connection.declared["server"]
-        filter = Filter(frozenset(LIST_CHANGES), self.subscriptions).supported_by(declared)
+        connection = self.endpoint.connection
+        declared, known = connection.declared["server"], connection.table.first_names
         with suppress(Disconnected):
-            for method in LIST_CHANGES:
-                if method in filter.lists:
-                    await self.publish(method, None)
-            for uri in sorted(filter.uris):
-                await self.publish(RESOURCE_UPDATED, uri)
+            # Lists first.
+            for method in sorted(filter(is_change, known), key=RESOURCE_UPDATED.__eq__):
+                if offers(known[method], declared):
+                    for uri in (None,) if is_list_change(method) else sorted(self.subscriptions):
+                        await self.publish(method, uri)
 
     def abort(self, error: Disconnected) -> None:
         """Begin to close: calls fail with `error`, and listen streams get their results."""

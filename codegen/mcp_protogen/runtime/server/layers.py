@@ -19,8 +19,6 @@ class Layer(Protocol):
 
     handlers: Mapping[str, Handler] = MappingProxyType({})
     hidden: Collection[str] = ()
-    ids_member: str = ""
-    """The filter member of a listen stream with the ids for `find_following`."""
 
     def extend_capabilities(self, declared: JSONObject, /) -> JSONObject:
         """Return the capabilities with the layer, given those without."""

@@ -6,8 +6,19 @@ from types import SimpleNamespace
 from typing import Any, Protocol
 
 from ..core.errors import McpError, RequestId
+from ..core.json import JSONObject
 from ..core.models.base import WireModel
-from ..core.subscriptions import ACKNOWLEDGED, SUBSCRIBE, UNSUBSCRIBE, Filter, Listeners
+from ..core.subscriptions import (
+    ACKNOWLEDGED,
+    RESOURCE_UPDATED,
+    SUBSCRIBE,
+    UNSUBSCRIBE,
+    Filter,
+    Listeners,
+    Selectors,
+    is_change,
+    keys_in,
+)
 from ..core.tasks import together
 from ..messages.codec import Request
 from ..messages.envelope import SUBSCRIPTION_ID, members
@@ -65,18 +76,22 @@ class ListenStreams:
         listeners = self._connection.listeners
         declared = endpoint.connection.declared["server"]
         layer: Layer | None = self._connection.bound_server.layer
-        wire = request.params.notifications.to_wire()
-        filter = Filter.of(wire, "" if layer is None else layer.ids_member).supported_by(declared)
-        listeners.add(id, filter)
+        selectors = Selectors(endpoint.connection.table.wire.notifications)
+        wanted = selectors.read(request.params.notifications.to_wire())
+        filter = selectors.narrow(wanted, declared)
+        at = next((at for at, spec in selectors.items() if spec.known_as == RESOURCE_UPDATED), "")
+        listeners.add(id, filter, f"/params/notifications/{at}")
         end = self._ends[id] = get_running_loop().create_future()
         following = list[Task[None]]()
         try:
             follows: Following = {}
-            if layer is not None and filter.ids:
-                follows = await layer.find_following(self._connection, request, filter.ids)
-            filter = await self._watch(filter._replace(ids=frozenset(follows)))
+            ids = {key for method, key in filter if key is not None and not is_change(method)}
+            if layer is not None and ids:
+                follows = await layer.find_following(self._connection, request, ids)
+            known = (entry for entry in filter if is_change(entry[0]) or entry[1] in follows)
+            filter = await self._watch(frozenset(known))
             listeners.narrow(id, filter)
-            await self._acknowledge(id, filter)
+            await self._acknowledge(id, selectors.write(filter))
             following += [endpoint.tasks.start(follow()) for follow in follows.values()]
             await end
         finally:
@@ -87,15 +102,15 @@ class ListenStreams:
             if self._watched:
                 endpoint.tasks.start(self._unwatch())
 
-    async def _acknowledge(self, id: RequestId, filter: Filter) -> None:
+    async def _acknowledge(self, id: RequestId, filter: JSONObject) -> None:
         endpoint, meta = self._connection.endpoint, {SUBSCRIPTION_ID: id}
         spec = endpoint.connection.table.notifications[ACKNOWLEDGED]
-        params = {"notifications": filter.to_wire(), "_meta": meta}
+        params = {"notifications": filter, "_meta": meta}
         await endpoint.notify(spec, spec.params.model_validate(params), meta=members(meta))
 
     async def _watch(self, filter: Filter) -> Filter:
         handled = SUBSCRIBE in self._connection.handlers
-        new = sorted(filter.uris - self._watched) if handled else []
+        new = sorted(keys_in(filter, RESOURCE_UPDATED) - self._watched) if handled else []
         self._watched.update(new)
         refused: set[str] = set()
 
@@ -107,7 +122,7 @@ class ListenStreams:
                 refused.add(uri)
 
         await together(map(watch, new))
-        return filter._replace(uris=filter.uris - refused)
+        return filter - {(RESOURCE_UPDATED, uri) for uri in refused}
 
     async def _unwatch(self) -> None:
         # Other streams may have come meanwhile.

@@ -1,7 +1,6 @@
 """Serving one connection until the client has gone and everything has ended."""
 
-import asyncio
-from asyncio import CancelledError, Task, get_running_loop
+from asyncio import FIRST_COMPLETED, CancelledError, Task, create_task, get_running_loop, wait
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from logging import getLogger
@@ -79,7 +78,7 @@ async def serve_views(
     async with enter_lifespans(views.handlers):
         for server in views.handlers:
             server.__mcp_runtime__.begin(state)
-        writer = asyncio.create_task(queue.run())
+        writer = create_task(queue.run())
         try:
             await _read_client(router, transport, writer)
         finally:
@@ -135,9 +134,9 @@ def by_revision(servers: Server | Iterable[Server]) -> dict[str, ServerBase[Any]
 
 
 async def _read_client(router: "Router", transport: Transport, writer: Task[None]) -> None:
-    reader = asyncio.create_task(read(transport, router))
+    reader = create_task(read(transport, router))
     try:
-        await asyncio.wait((reader, writer), return_when=asyncio.FIRST_COMPLETED)
+        await wait((reader, writer), return_when=FIRST_COMPLETED)
     finally:
         reader.cancel()
         try:

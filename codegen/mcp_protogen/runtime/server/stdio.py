@@ -1,13 +1,11 @@
 """A server on standard input and output, run by the main function of a program."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from signal import SIGINT, SIGTERM
-from typing import Final
+from typing import Any, Final, Unpack
 
-from ..core.options import USUAL, Options
-from ..core.revision import Revision
 from ..core.tasks import is_running
 from ..transports.stdio import open_stdio
 from ..transports.streams import LONGEST
@@ -23,37 +21,36 @@ class StdioOptions(ServeOptions, total=False):
     limit: int
 
 
+async def serve_stdio(
+    servers: Server | Iterable[Server], *, limit: int = LONGEST, **options: Unpack[ServeOptions]
+) -> None:
+    """Do the same as `run_stdio` inside a running event loop."""
+    await until_signal(serve(servers, await open_stdio(limit), **options))
+
+
 def run_stdio(
     servers: Server | Iterable[Server],
     *,
-    revisions: Iterable[Revision] | None = None,
-    options: Options = USUAL,
-    limit: int = LONGEST,
+    serve: Callable[..., Coroutine[Any, Any, None]] = serve_stdio,
+    **options: Unpack[StdioOptions],
 ) -> None:
     """Serve standard input and output until the client closes them; for the main of a program.
 
-    `servers` and `revisions` are those of `serve`. SIGTERM and Ctrl-C end it like the client does:
-    handlers get `options.drain` seconds to finish. A line of more than `limit` bytes is answered
-    with an error. Raise `LifespanError` if a lifespan fails, and `RuntimeError` inside a running
-    event loop.
+    `servers`, `revisions` and `options` are those of `serve`. SIGTERM and Ctrl-C end it like the
+    client does: handlers get `options.drain` seconds to finish. A line of more than `limit` bytes
+    is answered with an error. `serve` is for another transport. Raise `LifespanError` if a
+    lifespan fails, and `RuntimeError` inside a running event loop.
     """
     if is_running():
         raise RuntimeError("run_stdio cannot run in a running event loop: await serve_stdio(...)")
     # Where asyncio handles no signals, Ctrl-C arrives as an exception.
     with suppress(KeyboardInterrupt):
-        asyncio.run(serve_stdio(servers, revisions=revisions, options=options, limit=limit))
+        asyncio.run(serve(servers, **options))
 
 
-async def serve_stdio(
-    servers: Server | Iterable[Server],
-    *,
-    revisions: Iterable[Revision] | None = None,
-    options: Options = USUAL,
-    limit: int = LONGEST,
-) -> None:
-    """Do the same as `run_stdio` inside a running event loop."""
-    transport = await open_stdio(limit)
-    serving = asyncio.create_task(serve(servers, transport, revisions=revisions, options=options))
+async def until_signal(work: Coroutine[Any, Any, None]) -> None:
+    """Work until the end, or until a signal."""
+    serving = asyncio.create_task(work)
     loop, stopped = asyncio.get_running_loop(), False
 
     def stop() -> None:

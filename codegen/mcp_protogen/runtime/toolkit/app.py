@@ -1,12 +1,4 @@
-"""Servers without a class: an object to which decorators add functions.
-
-app = mcp.App("greeter")
-
-@app.tool
-def greet(name: str) -> str: ...
-
-app.run()
-"""
+"""Servers without a class: an object to which decorators add functions."""
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -14,7 +6,6 @@ from functools import partial
 from typing import Any, ClassVar, Unpack, cast, overload
 
 from ..core.models.base import WireModel
-from ..server.base import package_of
 from .decorators import (
     FunctionT,
     PromptOptions,
@@ -36,6 +27,7 @@ class AppBase(Toolkit):
         *,
         version: str = "0",
         title: str | None = None,
+        description: str | None = None,
         instructions: str | None = None,
         icons: Iterable[WireModel] | None = None,
         website_url: str | None = None,
@@ -50,6 +42,7 @@ class AppBase(Toolkit):
             "name": name,
             "version": version,
             "title": title,
+            "description": description,
             "icons": None if icons is None else [icon.to_wire() for icon in icons],
             "websiteUrl": website_url,
         }
@@ -66,7 +59,7 @@ class AppBase(Toolkit):
     @overload
     def tool(self, /, **options: Unpack[ToolOptions]) -> Callable[[FunctionT], FunctionT]: ...
     def tool(self, function: Any = None, /, **options: Any) -> Any:
-        """Add a function as a tool, as the decorator `tool` and `add_tool` do."""
+        """Add a function as a tool; see the decorator `tool`."""
         return _add_function(self, "tools", function, options)
 
     def resource(
@@ -93,19 +86,3 @@ def _add_function(app: AppBase, kind: str, function: Any, options: Mapping[str, 
         return function
 
     return add if function is None else add(function)
-
-
-def add_route(app: AppBase, path: str, endpoint: Any, options: Mapping[str, Any]) -> Any:
-    make = package_of(type(app)).Route
-
-    def add(endpoint: Any) -> Any:
-        make(path, endpoint, server=app, **options).add_to(app)
-        return endpoint
-
-    return add if endpoint is None else add(endpoint)
-
-
-def run(app: AppBase, transport: str, options: Mapping[str, Any]) -> None:
-    if transport not in ("stdio", "http"):
-        raise ValueError(f'unknown transport {transport!r}: use "stdio" or "http"')
-    getattr(package_of(type(app)), f"run_{transport}")(app, **options)

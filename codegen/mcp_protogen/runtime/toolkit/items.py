@@ -192,8 +192,8 @@ class Tool(Item):
         if output is not None and place:
             members = put(members, place, output)
         self.listed = self.entry(**members)
-        if models.rules.load_requested_outputs is not None:
-            vars(self)["answer"] = models.rules.load_requested_outputs().with_requested(self)
+        if models.rules.complete_tool is not None:
+            models.rules.complete_tool(self)
         if _HEADER in self.listed.to_json():
             from ..rules.param_headers import check_header_params
 

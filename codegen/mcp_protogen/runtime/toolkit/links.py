@@ -5,19 +5,16 @@ The server above is its client, which speaks the revision of its own class.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeAlias
 
 from ..core.errors import MethodNotFound
 from ..core.json import JSONObject
 from ..core.middleware import MethodCall, Middleware, send_through, through
 from ..core.options import CallOptions
-from ..core.spec import NotificationSpec, RequestSpec
+from ..core.spec import NotificationSpec, P, R, RequestSpec
 from ..rules.handlers import Handler
 from ..server.base import ServerBase
 from ..server.context import AskedQuestions, OpenConnection, Reports, RequestContext
-
-P = TypeVar("P")
-R = TypeVar("R")
 
 
 class MountedConnection:
@@ -110,13 +107,13 @@ class Link:
     connection: MountedConnection
     handlers: Mapping[str, Handler]
 
-    async def handle(self, known_as: str, outer: RequestContext, params: Any) -> Any:
+    def handle(self, known_as: str, outer: RequestContext, params: Any) -> Awaitable[Any]:
         context = self.connection.context(outer)
         method = context.table.name_of(known_as)
         handler = self.handlers.get(method)
         if handler is None:
             raise MethodNotFound(method)
-        return await self.run(handler, method, context, params)
+        return self.run(handler, method, context, params)
 
     async def run(self, handler: Handler, method: str, context: MountedContext, params: Any) -> Any:
         if not self.connection.middleware:
@@ -128,3 +125,6 @@ class Link:
         given = {"params": params, "meta": context.meta, "request_id": context.request_id}
         call = context.method_call(method, **given)
         return await through(self.connection.middleware, answer, call)
+
+
+Work: TypeAlias = Callable[[Link], Awaitable[Any]]

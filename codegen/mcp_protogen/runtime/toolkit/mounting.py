@@ -1,7 +1,7 @@
 """Mounting a server in another one; see `Toolkit.mount`."""
 
-from collections.abc import Collection, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
+from collections.abc import Awaitable, Collection, Iterable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, cast
 
 from ..core.json import JSONObject
@@ -12,7 +12,7 @@ from ..server.serve import has_lifespan
 from . import lookup
 from .catalogue import FIELDS, LOCK, SUBSCRIPTIONS, Catalogue, kinds_with
 from .items import name_of
-from .links import Link, MountedContext
+from .links import Link, MountedContext, Work
 from .mounts import Mount, MountedItem, Prefix
 from .toolkit_runtime import ToolkitRuntime
 
@@ -79,8 +79,8 @@ class LocalMount(Mount):
             kind in self._open or any(mount.may_have(kind, own) for mount in mounts)
         )
 
-    def link(self, outer: RequestContext) -> AbstractAsyncContextManager[Link]:
-        return nullcontext(self._link(outer.connection))
+    def use(self, outer: RequestContext, work: Work) -> Awaitable[Any]:
+        return work(self._link(outer.connection))
 
     def _link(self, outer: OpenConnection) -> Link:
         link = self._links.get(outer)

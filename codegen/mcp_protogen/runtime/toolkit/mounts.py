@@ -2,16 +2,18 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from collections.abc import Awaitable, Collection, Iterable, Mapping
+from contextlib import AbstractContextManager
+from copy import copy
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from operator import is_
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..core.errors import McpError
-from ..core.json import JSONObject, is_array, is_object
-from ..core.models.base import WireModel, declared_member, member_at, places_of, shape_of
+from ..core.json import JSONObject, is_array
+from ..core.json_pointers import value_at
+from ..core.models.base import WireModel, declared_member, member_at, places_of
 from ..core.oauth_scopes import NO_SCOPES
 from ..core.options import Options
 from ..core.pagination import Page, items
@@ -22,7 +24,7 @@ from ..server.context import OpenConnection, RequestContext, SessionSwitches
 from ..server.listen_streams import change_subscription
 from ..translation.revision_view import adapters_of
 from .items import is_private, requested_item
-from .links import Link, MountedConnection
+from .links import Link, MountedConnection, Work
 from .revision_models import LISTS
 
 if TYPE_CHECKING:
@@ -157,8 +159,8 @@ class Mount(ABC):
         return False
 
     @abstractmethod
-    def link(self, outer: RequestContext) -> AbstractAsyncContextManager[Link]:
-        """Return the server for the client of a request; entering it may raise `McpError`."""
+    def use(self, outer: RequestContext, work: Work) -> Awaitable[Any]:
+        """Return the outcome of `work` with the server for a request; it may raise `McpError`."""
 
     def table_of(self, own: MethodTable, options: Options) -> MethodTable:
         """Return the messages of a mounted server as the server above writes them."""
@@ -218,12 +220,11 @@ class Mount(ABC):
         """Return its items for a session, as far as known without asking it."""
         return []
 
-    async def entries(self, field: str, session: SessionBase) -> Entries:
+    def entries(self, field: str, session: SessionBase) -> Awaitable[Entries]:
         outer = session.__mcp_runtime__
-        async with self.link(outer) as link:
-            return await self._list_entries(link, field, outer)
+        return self.use(outer, partial(self._list_entries, field, outer))
 
-    async def _list_entries(self, link: Link, field: str, outer: RequestContext) -> Entries:
+    async def _list_entries(self, field: str, outer: RequestContext, link: Link) -> Entries:
         rules, member = outer.table.rules, _MEMBERS.get(field, "name")
         spec = outer.table.spec_of(LISTS[field])
         result: Entries = []
@@ -243,12 +244,11 @@ class Mount(ABC):
 
     def _with_full_ui(self, entry: Any) -> Any:
         """Return an entry whose interface has the URI that clients use (extension apps)."""
-        meta: Mapping[str, Any] = declared_member(entry, "meta") or {}
-        ui: object = meta.get("ui")
-        uri: object = ui.get("resourceUri") if is_object(ui) else None
-        if not is_object(ui) or not isinstance(uri, str) or not self.owns(uri):
+        meta = declared_member(entry, "meta")
+        uri: object = value_at(meta, ("ui", "resourceUri"))
+        if not isinstance(uri, str) or not self.owns(uri):
             return entry
-        full = {**ui, "resourceUri": self.full_uri(uri)}
+        full = {**meta["ui"], "resourceUri": self.full_uri(uri)}
         return entry.model_copy(update={"meta": {**meta, "ui": full}})
 
     async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
@@ -257,46 +257,50 @@ class Mount(ABC):
         assert inner_key is not None
         sent, outer = params, session.__mcp_runtime__
         if inner_key != key:
-            member = "uri" if kind == "resources" else "name"
             about = declared_member(params, "ref") or params
-            sent = about.model_copy(update={member: inner_key})
+            sent = copy(about)
+            vars(sent)[_MEMBERS.get(kind, "name")] = inner_key
             if about is not params:
                 sent = params.model_copy(update={"ref": sent})
         try:
-            async with self.link(outer) as link:
-                result: WireModel = await link.handle(method, outer, sent)
+            result: WireModel = await self.use(outer, lambda link: link.handle(method, outer, sent))
         except McpError as error:
-            if not is_object(error.data) or error.data.get("uri") != inner_key:
+            if value_at(error.data, ("uri",)) != inner_key:
                 raise
             raise error.with_code(error.code, {**error.data, "uri": key}) from error
-        if inner_key == key:
-            return result
-        members = {"contents", "content", "messages", "resource"}
-        path = places_of(type(result)).content or ()
-        members.update(step for step in path if isinstance(step, str))
-        return self._with_full_uris(result, members)
+        return result if inner_key == key else self._with_full_uris(result, type(result))
 
-    def _with_full_uris(self, value: Any, members: Collection[str]) -> Any:
+    def _with_full_uris(self, value: Any, result: type) -> Any:
         """Return a result, list or block with the URIs that clients use."""
         if is_array(value):
-            copies = [self._with_full_uris(entry, members) for entry in value]
+            copies = [self._with_full_uris(entry, result) for entry in value]
             return value if all(map(is_, copies, value)) else copies
-        if not isinstance(value, WireModel):
-            return value
         changed: JSONObject = {}
-        names = shape_of(type(value)).names
-        for member in members:
-            part = declared_member(value, names.get(member, member))
-            copy = part and self._with_full_uris(part, members)
-            if copy is not part:
-                changed[member] = copy
-        uri: str | None = declared_member(value, "uri")
-        if uri is not None and self.client_uri(uri) != uri:
-            changed["uri"] = self.client_uri(uri)
+        for member, name in _members_with_uris(value.__class__, result).items():
+            part: Any = value.__dict__[name]
+            if part is not None:
+                full = (
+                    self.client_uri(part) if name == "uri" else self._with_full_uris(part, result)
+                )
+                if full is not part:
+                    changed[member] = full
         return value.model_copy(update=changed) if changed else value
 
     async def change_subscription(self, method: str, session: SessionBase, own: str) -> None:
         outer = session.__mcp_runtime__
-        async with self.link(outer) as link:
+
+        def change(link: Link) -> Awaitable[None]:
             inner = link.connection.context(outer).session()
-            await change_subscription(link.handlers, method, inner, uri=own)
+            return change_subscription(link.handlers, method, inner, uri=own)
+
+        await self.use(outer, change)
+
+
+@cache
+def _members_with_uris(value: type, result: type) -> dict[str, str]:
+    """Return the members of a class in a result that may have URIs, with their Python names."""
+    path = places_of(result).content or ()
+    members: set[Any] = {"contents", "content", "messages", "resource", "uri", *path}
+    fields: JSONObject = getattr(value, "__pydantic_fields__", {})
+    names = {field.alias or name: name for name, field in fields.items()}
+    return {member: names[member] for member in members & names.keys()}

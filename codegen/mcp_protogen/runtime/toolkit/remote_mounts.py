@@ -17,14 +17,14 @@ from ..core.errors import METHOD_NOT_FOUND, LocalError, McpError, ProtocolError
 from ..core.json import JSONObject
 from ..core.options import Options
 from ..core.spec import CALL_TOOL, SET_LEVEL
-from ..core.subscriptions import LIST_CHANGES, RESOURCE_UPDATED, SUBSCRIBE, UNSUBSCRIBE, Filter
+from ..core.subscriptions import RESOURCE_UPDATED, SUBSCRIBE, UNSUBSCRIBE, is_list_change, offers
 from ..server.base import ServerBase, SessionBase, package_of
 from ..server.context import OpenConnection, RequestContext
 from ..server.listen_streams import change_subscription
 from ..server.upstream import client_gone
 from ..transports.base import Opener, wait_within
 from .items import COMPLETE, requested_item
-from .links import Link
+from .links import Link, Work
 from .lookup import unknown_item
 from .mounts import Entries, Mount, Prefix
 from .remotes import (
@@ -86,39 +86,39 @@ class RemoteMount(Mount):
     @contextmanager
     def listening(self, context: RequestContext) -> Generator[None, None, None]:
         # From now on, its notifications reach the client.
-        with self._use_remote(context) as remote:
-            streams = remote.attached[context.connection].streams
-            streams.append(context)
-            try:
-                yield
-            finally:
-                streams.remove(context)
-
-    @asynccontextmanager
-    async def link(self, outer: RequestContext) -> AsyncGenerator[Link, None]:
-        with self._use_remote(outer) as remote:
-            if not remote.is_open:
-                await shield(remote.ready)
-            try:
-                yield remote.link(outer.connection)
-            except McpError as error:
-                if isinstance(cause_of(error), RevisionLost):
-                    # The next attempt needs a new connection.
-                    runtime: Any = remote.server.__mcp_runtime__
-                    await runtime.until_gone()
-                raise
-
-    @contextmanager
-    def _use_remote(self, outer: RequestContext) -> Generator[Remote, None, None]:
-        key = self._key(outer)
-        remote = self._remote(key, outer)
-        remote.users.append(outer.connection)
+        remote = self._begin_use(context)
+        streams = remote.attached[context.connection].streams
+        streams.append(context)
         try:
-            yield remote
+            yield
         finally:
-            remote.users.remove(outer.connection)
-            if self._remotes.get(key) is remote:
-                self._remotes[key] = self._remotes.pop(key)
+            streams.remove(context)
+            self._end_use(remote, context)
+
+    async def use(self, outer: RequestContext, work: Work) -> Any:
+        remote = self._begin_use(outer)
+        try:
+            if not remote.ready.done():
+                await shield(remote.ready)
+            return await work(remote.link(outer.connection))
+        except McpError as error:
+            if isinstance(cause_of(error), RevisionLost):
+                # The next attempt needs a new connection.
+                runtime: Any = remote.server.__mcp_runtime__
+                await runtime.until_gone()
+            raise
+        finally:
+            self._end_use(remote, outer)
+
+    def _begin_use(self, outer: RequestContext) -> Remote:
+        remote = self._remote(self._key(outer), outer)
+        remote.users.append(outer.connection)
+        return remote
+
+    def _end_use(self, remote: Remote, outer: RequestContext) -> None:
+        remote.users.remove(outer.connection)
+        if self._remotes.get(remote.key) is remote:
+            self._remotes[remote.key] = self._remotes.pop(remote.key)
 
     def _key(self, outer: RequestContext) -> RemoteKey:
         connection = outer.connection
@@ -137,9 +137,9 @@ class RemoteMount(Mount):
                 # Nothing would close a new connection.
                 raise client_gone()
             self._make_room()
-            remote = self._remotes[key] = Remote(remote)
+            remote = self._remotes[key] = Remote(key, remote)
             remote.work = create_task(remote.run(self._connect(remote, outer)))
-            connection.endpoint.tasks.start(self._watch(key, remote))
+            connection.endpoint.tasks.start(self._watch(remote))
         if connection not in remote.attached:
             remote.attached[connection] = Attachment([], set())
             if remote.is_open:
@@ -153,7 +153,7 @@ class RemoteMount(Mount):
             longest = min(idle, key=lambda key: not self._remotes[key].is_over)
             self._remotes.pop(longest).end()
 
-    async def _watch(self, key: RemoteKey, remote: Remote) -> None:
+    async def _watch(self, remote: Remote) -> None:
         try:
             await wait([remote.work])
         except CancelledError:
@@ -161,14 +161,14 @@ class RemoteMount(Mount):
             await wait([remote.work])
             raise
         finally:
-            if remote.follower is not None and self._remotes.get(key) is remote:
-                get_running_loop().call_later(remote.pause, self._reopen, key, remote)
+            if remote.follower is not None and self._remotes.get(remote.key) is remote:
+                get_running_loop().call_later(remote.pause, self._reopen, remote)
 
-    def _reopen(self, key: RemoteKey, remote: Remote) -> None:
+    def _reopen(self, remote: Remote) -> None:
         """Connect again for clients that follow changes, unless a request has done so."""
         follower = remote.follower
-        if follower is not None and self._remotes.get(key) is remote:
-            self._remote(key, follower)
+        if follower is not None and self._remotes.get(remote.key) is remote:
+            self._remote(remote.key, follower)
 
     def _attach(self, remote: Remote) -> None:
         for connection, attachment in remote.attached.items():
@@ -236,7 +236,7 @@ class RemoteMount(Mount):
         await self._send_levels(remote)
         await self._subscribe(remote, SUBSCRIBE, uris)
         declared = runtime.declaration()
-        for method in LIST_CHANGES:
+        for method in filter(is_list_change, runtime.owner.TABLE.first_names):
             if method.split("/")[1] in declared:
                 await runtime.publish(method)
         for uri in sorted(uris):
@@ -327,10 +327,12 @@ class RemoteMount(Mount):
 
     async def _follow(self, session: SessionBase, own: str) -> None:
         outer = session.__mcp_runtime__
-        with self._use_remote(outer) as remote:
+        remote = self._begin_use(outer)
+        try:
             await shield(remote.ready)
-            declared = remote.server.__mcp_runtime__.declaration()
-            if not Filter(uris=frozenset({own})).supported_by(declared).uris:
+            runtime = remote.server.__mcp_runtime__
+            updated = runtime.owner.TABLE.spec_of(RESOURCE_UPDATED)
+            if not offers(updated, runtime.declaration()):
                 return
             remote.link(outer.connection)
             # If another client leaves meanwhile, this one needs it.
@@ -341,6 +343,8 @@ class RemoteMount(Mount):
                 uris.discard(own)
                 if not isinstance(error, McpError) or error.code != METHOD_NOT_FOUND:
                     raise
+        finally:
+            self._end_use(remote, outer)
 
     async def entries(self, field: str, session: SessionBase) -> Entries:
         try:
@@ -351,8 +355,8 @@ class RemoteMount(Mount):
             )
             return []
 
-    async def _list_entries(self, link: Link, field: str, outer: RequestContext) -> Entries:
+    async def _list_entries(self, field: str, outer: RequestContext, link: Link) -> Entries:
         kind = "resources" if field.startswith("resource") else field
         if kind not in link.connection.server.__mcp_runtime__.declaration():
             return []
-        return await super()._list_entries(link, field, outer)
+        return await super()._list_entries(field, outer, link)

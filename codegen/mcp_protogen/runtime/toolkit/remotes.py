@@ -84,14 +84,14 @@ class RemoteKey(NamedTuple):
 
 def remote_key(outer: RequestContext) -> RemoteKey:
     """Return the key of a request; a client of the stateless era is known by what it says."""
-    connection, revision = outer.connection, outer.spoken.revision
-    if outer.spoken.era.remembers_client:
-        return RemoteKey(connection, revision)
+    connection, spoken = outer.connection, outer.spoken
+    if spoken.era.remembers_client:
+        return RemoteKey(connection, spoken.revision)
     info = outer.peer_info() or {}
     says = [dict(outer.peer_capabilities()), info.get("name"), info.get("version")]
     # Over HTTP, a listen stream has a connection of its own.
     own = None if outer.network == OVER_HTTP else connection
-    return RemoteKey(own, revision, outer.principal_id, json_text(says))
+    return RemoteKey(own, spoken.revision, outer.principal_id, json_text(says))
 
 
 @dataclass(slots=True)
@@ -108,8 +108,9 @@ class Remote(Upstream):
 
     handlers: Mapping[str, Handler]
 
-    def __init__(self, before: "Remote | None") -> None:
+    def __init__(self, key: RemoteKey, before: "Remote | None") -> None:
         super().__init__()
+        self.key = key
         # A listen stream uses all that follow.
         self.users: list[OpenConnection] = [] if before is None else before.users
         self.again, self.pause = before is not None, PAUSE

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.json import is_array, is_object
+from ..core.json_pointers import value_at
 from ..core.spec import CALL_TOOL
 from ..core.subscriptions import LISTEN, SUBSCRIBE
 from ..server.base import SessionBase
@@ -36,8 +37,7 @@ async def find_items(
 def _item_names(method: str, params: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     about = params.get("ref") if method == COMPLETE else params
     if method == LISTEN:
-        wanted = params.get("notifications")
-        uris = wanted.get("resourceSubscriptions") if is_object(wanted) else None
+        uris = value_at(params, ("notifications", "resourceSubscriptions"))
         listed: list[Any] = uris if is_array(uris) else []
         yield from (("resources", uri) for uri in listed if isinstance(uri, str))
     elif is_object(about):

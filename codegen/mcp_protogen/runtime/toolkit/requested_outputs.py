@@ -1,6 +1,5 @@
 """Tools whose callers choose the outputs of a result."""
 
-from collections.abc import Awaitable, Callable
 from itertools import takewhile
 from typing import Any
 
@@ -13,8 +12,8 @@ from ..core.value_paths import PathEntry, ValuePath, find, keys_at
 from ..server.context import failed_result
 
 
-def with_requested(tool: Any) -> Callable[..., Awaitable[Any]]:
-    """Return the tool's `answer` with the outputs that a call requests, or else with content."""
+def answer_requested(tool: Any) -> None:
+    """Let a tool answer with the outputs that a call requests, or else with content."""
     models, answer = tool.models, tool.answer
     requested = models.rules.requested_outputs
     usual = [dict(step.constants) for step in requested[-1:] if isinstance(step, PathEntry)]
@@ -22,7 +21,7 @@ def with_requested(tool: Any) -> Callable[..., Awaitable[Any]]:
     content: ValuePath = models.places.content or ()
     place = tuple(takewhile(lambda step: isinstance(step, str), content))
 
-    async def answer_requested(server: Any, session: Any, *given: Any) -> Any:
+    async def answer_with(server: Any, session: Any, *given: Any) -> Any:
         if not _may_request(session.__mcp_runtime__):
             # Translation leaves out what an older client does not know.
             return await answer(server, session, *given)
@@ -46,7 +45,7 @@ def with_requested(tool: Any) -> Callable[..., Awaitable[Any]]:
             return failed_result(models.call_result, f"{tool.key} lacks a requested output.")
         return models.call_result.from_wire(put(wire, place, chosen))
 
-    return answer_requested
+    vars(tool)["answer"] = answer_with
 
 
 def _may_request(context: Any) -> bool:

@@ -1,14 +1,14 @@
 """A mounted server of another revision than the server above."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from ..core.errors import METHOD_NOT_FOUND, McpError, Untranslatable
 from ..core.json import JSONObject
 from ..core.losses import LossReport
 from ..core.models.base import validator_of
 from ..core.options import CallOptions, Options
-from ..core.spec import AnyRequest, NotificationSpec, RequestSpec
+from ..core.spec import AnyRequest, NotificationSpec, P, R, RequestSpec
 from ..messages.envelope import LOG_LEVEL, client_envelope
 from ..messages.method_table import MethodTable
 from ..rpc.jobs import Job
@@ -20,9 +20,6 @@ from ..server.strategies import Strategy
 from ..server.waiting_strategies import in_tasks
 from ..translation.table import TranslatingTable
 from .links import Link, MountedConnection, MountedContext
-
-P = TypeVar("P")
-R = TypeVar("R")
 
 
 def translating_table(own: MethodTable, above: ServerBase[Any], options: Options) -> MethodTable:

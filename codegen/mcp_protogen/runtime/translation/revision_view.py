@@ -83,8 +83,7 @@ class RevisionViews(dict[str, RevisionView[HandlersT]], Generic[HandlersT]):
         """The revisions that may be agreed on. They are named by dates, so names sort."""
 
     def __missing__(self, revision: str) -> RevisionView[HandlersT]:
-        view = self[revision] = self._make(revision)
-        return view
+        return self.setdefault(revision, self._make(revision))
 
     @property
     def handlers(self) -> Iterable[HandlersT]:
@@ -93,11 +92,10 @@ class RevisionViews(dict[str, RevisionView[HandlersT]], Generic[HandlersT]):
     def _make(self, revision: str) -> RevisionView[HandlersT]:
         handlers = self._handlers.get(revision)
         if handlers is not None:
-            runtime = handlers.__mcp_runtime__
-            declared, identity = runtime.declaration(), runtime.identity()
-            return RevisionView(handlers, handlers.TABLE, declared, identity)
-        newer = [known for known in self._handlers if known > revision]
-        handlers = self._handlers[min(newer) if newer else max(self._handlers)]
+            runtime, table = handlers.__mcp_runtime__, handlers.TABLE.with_losses(self._on_loss)
+            return RevisionView(handlers, table, runtime.declaration(), runtime.identity())
+        newer = (known for known in self._handlers if known > revision)
+        handlers = self._handlers[min(newer, default=max(self._handlers))]
         spoken = self._revisions[revision]
         package = load_generated(spoken.module.rpartition(".")[0])
         adapters = adapters_of(package, handlers.TABLE.revision, revision)

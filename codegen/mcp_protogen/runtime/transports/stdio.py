@@ -16,17 +16,19 @@ from threading import Event, Thread
 from typing import Final
 
 from ..core.connection_errors import Disconnected
-from .streams import LONGEST, LineProtocol, LineTransport, frame
+from .streams import LONGEST, LineProtocol, LineTransport
 
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _CHUNK: Final = 256 * 1024
 _HAS_MODES: Final = sys.platform != "win32"
 
 
-async def open_stdio(limit: int = LONGEST) -> "StdioTransport":
+async def open_stdio(
+    limit: int = LONGEST, framing: type[LineProtocol] = LineProtocol
+) -> "StdioTransport":
     """Take over standard input and output of this process, until the transport is closed."""
     descriptors = _Descriptors()
-    loop, incoming, outgoing = get_running_loop(), LineProtocol(limit), LineProtocol()
+    loop, incoming, outgoing = get_running_loop(), framing(limit), framing(limit)
     if _pollable(descriptors.incoming):
         source = os.fdopen(descriptors.incoming, "rb", buffering=0)
         await loop.connect_read_pipe(lambda: incoming, source)
@@ -36,7 +38,7 @@ async def open_stdio(limit: int = LONGEST) -> "StdioTransport":
         sink = os.fdopen(descriptors.outgoing, "wb", buffering=0)
         await loop.connect_write_pipe(lambda: outgoing, sink)
     else:
-        outgoing = _WritingThread(descriptors.outgoing)
+        outgoing = _WritingThread(descriptors.outgoing, outgoing)
     return StdioTransport(descriptors, incoming, outgoing)
 
 
@@ -138,13 +140,14 @@ class _ReadingThread(asyncio.ReadTransport):
 class _WritingThread(LineProtocol):
     """Writes, each in a thread, to a descriptor for which an event loop cannot wait."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, framing: LineProtocol) -> None:
         super().__init__()
         self._descriptor = descriptor
+        self._framing = framing
 
     async def send(self, messages: Sequence[bytes]) -> None:
         try:
-            await asyncio.to_thread(self._write, frame(messages))
+            await asyncio.to_thread(self._write, self._framing.encode(messages))
         except OSError as error:
             raise Disconnected(f"cannot write to the connection: {error.strerror}") from None
 

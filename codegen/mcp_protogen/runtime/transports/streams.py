@@ -3,10 +3,7 @@
 A message is one line (basic/transports/stdio). Blank lines are ignored.
 
 asyncio calls a `LineProtocol`, a connection a `LineTransport`. A socket needs one of each, a pair
-of pipes two protocols:
-
-    _, lines = await loop.create_unix_connection(LineProtocol, path)
-    transport = LineTransport(lines)
+of pipes two protocols.
 """
 
 import asyncio
@@ -82,11 +79,6 @@ class LineReader:
             self._end = (self._end + part[room:])[-TAIL:]
 
 
-def frame(messages: Iterable[bytes]) -> bytes:
-    """Return messages as lines; none of them may contain a newline."""
-    return b"\n".join(messages) + b"\n"
-
-
 class LineProtocol(asyncio.Protocol):
     """Both directions of one asyncio transport; `limit` is the longest line, in bytes."""
 
@@ -96,9 +88,9 @@ class LineProtocol(asyncio.Protocol):
         self._inbox = Inbox()
         self.hand_over: Final = self._inbox.hand_over
         self._source: asyncio.ReadTransport | None = None
-        self._sink: asyncio.WriteTransport | None = None
+        self._sink: asyncio.WriteTransport
         self._writing_paused = False
-        self._lost: Exception | None = None
+        self._lost: Exception | None = ConnectionError("not connected")
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # Tested by methods: the transports of uvloop have no classes of asyncio.
@@ -106,6 +98,7 @@ class LineProtocol(asyncio.Protocol):
             self._source = cast(asyncio.ReadTransport, transport)
         if hasattr(transport, "write"):
             self._sink = cast(asyncio.WriteTransport, transport)
+            self._lost = None
 
     def data_received(self, data: bytes) -> None:
         self._inbox.extend(self._lines.feed(data))
@@ -143,23 +136,27 @@ class LineProtocol(asyncio.Protocol):
             self._source.resume_reading()
         return messages
 
+    def encode(self, messages: Iterable[bytes]) -> bytes:
+        """Return messages as lines; none of them may contain a newline."""
+        return b"\n".join(messages) + b"\n"
+
     def write_now(self, messages: Sequence[bytes]) -> bool:
         """Write messages if there is room; return whether there was."""
-        if self._sink is None or self._lost is not None or self._writing_paused:
+        if self._lost is not None or self._writing_paused:
             return False
-        self._sink.write(frame(messages))
+        self._sink.write(self.encode(messages))
         return True
 
     async def send(self, messages: Sequence[bytes]) -> None:
-        if self._sink is None or self._lost is not None:
-            raise Disconnected(f"cannot write to the connection: {self._lost or 'not connected'}")
-        self._sink.write(frame(messages))
+        if self._lost is not None:
+            raise Disconnected(f"cannot write to the connection: {self._lost}")
+        self._sink.write(self.encode(messages))
         while self._writing_paused and self._lost is None:
             await self._changed.wait()
 
     async def close_writing(self) -> None:
         """Close the connection; written data gets some time to leave."""
-        if self._sink is None or self._lost is not None:
+        if self._lost is not None:
             return
         self._sink.close()
         try:

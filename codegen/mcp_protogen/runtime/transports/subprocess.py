@@ -49,13 +49,15 @@ def stdio_client(
     stderr: StandardError = None,
     grace: float = 5.0,
     limit: int = LONGEST,
+    framing: type[LineProtocol] = LineProtocol,
 ) -> Opener:
     """Return an opener that starts a server as a process; `argv` is the program and arguments.
 
     The server inherits the environment variables that `inherit` names, or all of them, or none;
     `env` is added. Its standard error goes to ours, to a function line by line, or to the end of a
     file. To end it, its input is closed; after `grace` seconds it gets SIGTERM, and after as many
-    again SIGKILL (basic/lifecycle, "Shutdown"). `limit` is the longest line, in bytes.
+    again SIGKILL (basic/lifecycle, "Shutdown"). `limit` is the longest line, in bytes; `framing`
+    tells messages apart.
 
     Raise `ValueError` if `argv` is empty.
     """
@@ -70,7 +72,7 @@ def stdio_client(
         program[0] = which(program[0], path=variables.get("PATH")) or program[0]
 
     async def start() -> Transport:
-        process = _Process(stderr, limit)
+        process = _Process(stderr, limit, framing)
         try:
             transport, _ = await get_running_loop().subprocess_exec(
                 lambda: process, *program, cwd=cwd, env=variables, start_new_session=True
@@ -132,8 +134,8 @@ class _Errors:
 
 
 class _Process(asyncio.SubprocessProtocol):
-    def __init__(self, stderr: StandardError, limit: int) -> None:
-        self.incoming, self.outgoing = LineProtocol(limit), LineProtocol()
+    def __init__(self, stderr: StandardError, limit: int, framing: type[LineProtocol]) -> None:
+        self.incoming, self.outgoing = framing(limit), framing(limit)
         self.errors = _Errors(stderr)
         self.exited = asyncio.Event()
         self.finished = asyncio.Event()

@@ -61,6 +61,7 @@ def _name(server: NamedServer) -> str:
         {
             "name": server.name,
             "config": None if config is None else _content(config),
+            "transport": server.transport,
             "headers": sorted(server.headers),
             "env": sorted(server.env),
             "cwd": str(server.cwd or ""),

@@ -33,6 +33,7 @@ class Listing:
     capabilities: JSON
     instructions: str | None = None
     lists: Mapping[Kind, Sequence[JSON]] = field(default_factory=dict[Kind, Sequence[JSON]])
+    card: JSON | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return everything as the server sent it."""
@@ -42,6 +43,7 @@ class Listing:
             "revision": self.revision,
             "server": dict(self.server),
             "capabilities": dict(self.capabilities),
+            **({} if self.card is None else {"card": dict(self.card)}),
             **said,
             **lists,
         }
@@ -59,6 +61,11 @@ class Listing:
         )
         if self.instructions:
             yield fit_line(f"  {_first_paragraph(self.instructions)}", width)
+        if self.card is not None:
+            remotes = self.card.get("remotes", ())
+            urls = ", ".join(remote["url"] for remote in remotes)
+            yield fit_line(f"  card: {self.card['name']} {self.card['version']}  {urls}", width)
+            yield fit_line(f"      {_first_paragraph(self.card['description'])}", width)
         for kind, listed in self.lists.items():
             yield ""
             yield f"{pluralize(len(listed), kind.singular)}{':' if listed else ''}"

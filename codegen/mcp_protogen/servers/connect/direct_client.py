@@ -11,6 +11,7 @@ from asyncio import (
     Future,
     Protocol,
     Task,
+    TimerHandle,
     Transport,
     create_task,
     get_running_loop,
@@ -18,7 +19,7 @@ from asyncio import (
     wait,
 )
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from socket import SOCK_STREAM
@@ -36,10 +37,14 @@ _PORTS: Final = {"http": 80, "https": 443}
 # Seconds between attempts to connect (RFC 8305, section 5).
 _HEAD_START: Final = 0.25
 
-# The most connections to a server that wait for a request, and for how many seconds. Servers end
-# them after 5 s (uvicorn, Node.js).
-_MOST_IDLE: Final = 20
+# The most connections to a server that wait for a request, and for how many seconds. With fewer,
+# clients with many calls at once would connect for some of them. Servers end them after 5 s
+# (uvicorn, Node.js).
+_MOST_IDLE: Final = 100
 _LONGEST_IDLE: Final = 4.0
+
+# How many cookies of a server are kept: twice what clients should keep (RFC 6265, section 6.1).
+_MOST_COOKIES: Final = 100
 
 # How much of a response may come besides its body, and how much of a body waits to be read, in
 # bytes.
@@ -50,6 +55,9 @@ _Selector: Final = getattr(selectors, "PollSelector", selectors.SelectSelector)
 
 _NAMES: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _BREAK: Final = re.compile(rb"[\0\r\n]")
+
+# The fields that say where a body ends.
+_FRAMING: Final = (b"content-length", b"transfer-encoding")
 
 
 def new_http_client() -> HttpClient:
@@ -80,9 +88,10 @@ class DirectClient:
         self._plain = new_client()
         self._usual = {name.lower(): value for name, value in self._plain.headers.raw}
         self._is_proxied = not {"http", "https", "all"}.isdisjoint(getproxies())
-        self._idle: defaultdict[object, list[_Connection]] = defaultdict(list)
+        self._idle: defaultdict[object, _Idle] = defaultdict(_Idle)
         self._has_cookies = False
         self._last = _Target(None, None, b"", b"", False)
+        self._written: tuple[object, bytes] = None, b""
 
     def build_request(self, method: str, url: URL, *, content: Any, headers: Any) -> Any:
         """Return a request for `send`; raise `httpx2.LocalProtocolError` for a wrong field."""
@@ -92,25 +101,34 @@ class DirectClient:
             self._last = to
         if self._is_proxied or not to.is_plain:
             return plain.build_request(method, url, content=content, headers=headers)
-        fields: dict[bytes, bytes] = {b"host": to.host, **self._usual, **headers}
-        if content is not None:
-            fields[b"content-length"] = b"%d" % len(content)
         if self._has_cookies:
             cookie = plain.build_request(method, url).headers.get("cookie")
-            fields = {b"cookie": cookie.encode(), **fields} if cookie else fields
+            headers = {b"cookie": cookie.encode(), **headers} if cookie else headers
+        # Most requests differ only in their bodies.
+        key, (last, head) = (method, to, headers), self._written
+        if key != last:
+            head = self._head(method, to, headers)
+            self._written = key, head
+        if content is None:
+            return _Request(to, head + b"\r\n")
+        return _Request(to, b"%bcontent-length: %d\r\n\r\n%b" % (head, len(content), content))
+
+    def _head(self, method: str, to: _Target, headers: Mapping[bytes, bytes]) -> bytes:
+        fields: dict[bytes, bytes] = {b"host": to.host, **self._usual, **headers}
+        for name in _FRAMING:
+            fields.pop(name, None)
         names, values = b"".join(fields), b"".join(fields.values())
         if b"" in fields or not _NAMES.fullmatch(names) or _BREAK.search(values):
             raise httpx2().LocalProtocolError("a header field has a wrong name or value")
         lines = [b"%b: %b\r\n" % field for field in fields.items()]
-        head = b"%b %b HTTP/1.1\r\n%b\r\n" % (method.encode(), to.path, b"".join(lines))
-        return _Request(to, head + (content or b""))
+        return b"%b %b HTTP/1.1\r\n%b" % (method.encode(), to.path, b"".join(lines))
 
     async def send(self, request: Any, *, stream: bool, follow_redirects: bool) -> Any:
         """Return the response, whose body is not read; raise `httpx2.RequestError`."""
         if not isinstance(request, _Request):
             return await self._plain.send(request, stream=stream, follow_redirects=follow_redirects)
         to = request.to
-        connection = self._take_idle(to) or await self._connect(to.url)
+        connection = self._idle[to.origin].take() or await self._connect(to.url)
         try:
             fields = await connection.exchange(request.text)
         except BaseException:
@@ -118,20 +136,16 @@ class DirectClient:
             raise
         headers = _Fields(fields)
         if "set-cookie" in headers:
-            self._has_cookies = True
+            self._has_cookies, cookies = True, self._plain.cookies
+            if len(cookies) >= _MOST_COOKIES:
+                cookies.clear()
             made = httpx2().Request("GET", to.url)
-            self._plain.cookies.extract_cookies(
-                httpx2().Response(connection.status, headers=fields, request=made)
+            # httpx2 fails to send back cookies that are not ASCII.
+            plain = [field for field in fields if field[1].isascii()]
+            cookies.extract_cookies(
+                httpx2().Response(connection.status, headers=plain, request=made)
             )
         return _Response(connection.status, headers, connection)
-
-    def _take_idle(self, to: _Target) -> "_Connection | None":
-        idle = self._idle[to.origin]
-        while idle:
-            if (connection := idle.pop()).is_usable:
-                return connection
-            connection.transport.abort()
-        return None
 
     async def _connect(self, url: URL) -> "_Connection":
         host, port = url.raw_host.decode(), _PORTS[url.scheme] if url.port is None else url.port
@@ -152,8 +166,8 @@ class DirectClient:
 
     async def aclose(self) -> None:
         """Close the connections that carry no request."""
-        for connection in sum(self._idle.values(), list[_Connection]()):
-            connection.transport.abort()
+        for idle in self._idle.values():
+            idle.end_all()
         await self._plain.aclose()
 
 
@@ -165,6 +179,8 @@ async def first_success(
     `discard` gets other results.
     """
     waiting = deque(attempts)
+    if len(waiting) == 1:
+        return await waiting.pop()
     failure: BaseException = OSError("the host has no address")
     running: set[Task[T]] = set()
 
@@ -194,12 +210,47 @@ async def first_success(
     raise failure
 
 
+class _Idle:
+    """The connections to a server that wait for a request; those that came last go first."""
+
+    def __init__(self) -> None:
+        self._connections = deque[_Connection]()
+        self._timer: TimerHandle | None = None
+
+    def take(self) -> "_Connection | None":
+        while self._connections:
+            if (connection := self._connections.pop()).is_usable:
+                return connection
+            connection.transport.abort()
+        return None
+
+    def keep(self, connection: "_Connection") -> None:
+        if len(self._connections) >= _MOST_IDLE:
+            connection.transport.abort()
+            return
+        connection.idle_until = get_running_loop().time() + _LONGEST_IDLE
+        self._connections.append(connection)
+        if self._timer is None:
+            self._end_late()
+
+    def _end_late(self) -> None:
+        loop, self._timer = get_running_loop(), None
+        while self._connections and self._connections[0].idle_until <= loop.time():
+            self._connections.popleft().transport.abort()
+        if self._connections:
+            self._timer = loop.call_at(self._connections[0].idle_until, self._end_late)
+
+    def end_all(self) -> None:
+        while self._connections:
+            self._connections.pop().transport.abort()
+
+
 class _Fields:
     """The part of `httpx2.Headers` in use; names are in lower case."""
 
     def __init__(self, fields: Sequence[tuple[bytes, bytes]]) -> None:
         self.raw = fields
-        self._names = {name for name, _ in fields}
+        self._names = dict(fields)
 
     def __contains__(self, name: str) -> bool:
         return name.encode() in self._names
@@ -209,7 +260,7 @@ class _Fields:
         return [_text(value) for known, value in self.raw if known == wanted]
 
     def get(self, name: str, default: str | None = None) -> str | None:
-        return ", ".join(self.get_list(name)) if name in self else default
+        return ", ".join(self.get_list(name)) if name.encode() in self._names else default
 
 
 def _text(value: bytes) -> str:
@@ -249,9 +300,9 @@ class _Connection(Protocol):
 
     transport: Transport
 
-    def __init__(self, idle: "list[_Connection]") -> None:
+    def __init__(self, idle: _Idle) -> None:
         self._idle = idle
-        self._idle_until = 0.0
+        self.idle_until = 0.0
         self._arrivals = _Selector()
         httptools = library("httptools", "HTTP")
         self._parser = httptools.HttpResponseParser(self)
@@ -293,11 +344,11 @@ class _Connection(Protocol):
             self.transport.resume_reading()
         self._unread = 0
 
-    async def _wait(self) -> None:
+    def _wait(self) -> Future[None]:
         if self._failure:
             raise httpx2().RemoteProtocolError(self._failure)
         self._waiting = get_running_loop().create_future()
-        await self._waiting
+        return self._waiting
 
     def _wake(self) -> None:
         if self._waiting is not None and not self._waiting.done():
@@ -305,18 +356,17 @@ class _Connection(Protocol):
 
     def release(self) -> None:
         """Keep the connection for another request, if the response ended and allows it."""
-        if not self._can_stay or self._failure or len(self._idle) >= _MOST_IDLE:
+        if not self._can_stay or self._failure:
             self.transport.abort()
             return
         self._resume()
         self._begin()
-        self._idle_until = get_running_loop().time() + _LONGEST_IDLE
-        self._idle.append(self)
+        self._idle.keep(self)
 
     @property
     def is_usable(self) -> bool:
         """Return whether it may carry a request: what comes before that answers none."""
-        is_late = get_running_loop().time() > self._idle_until
+        is_late = get_running_loop().time() > self.idle_until
         if is_late or self._unread or self.transport.is_closing():
             return False
         # A busy loop has not yet read what came, such as the end.
@@ -340,7 +390,7 @@ class _Connection(Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         fields = dict(self._headers)
-        ends_here = not fields.keys() & {b"content-length", b"transfer-encoding"}
+        ends_here = not fields.keys() & {*_FRAMING}
         if self._has_head and exc is None and ends_here:
             self._is_complete = True
         reason = f": {exc}" if exc else ""

@@ -23,6 +23,7 @@ from mcp_protogen.runtime.core.errors import (
 )
 from mcp_protogen.runtime.core.losses import Loss
 from mcp_protogen.runtime.features.auth.errors import AuthorizationError
+from mcp_protogen.runtime.features.server_card.card import CardError
 from mcp_protogen.runtime.features.tasks.remote_tasks import TaskCancelled
 
 NO_CONNECTION: Final = "no-connection"
@@ -37,6 +38,9 @@ _MEANINGS: Final[Mapping[type[Exception], Problem]] = {
     TaskCancelled: Problem("error-response", ""),
     LocalError: Problem("not-supported", "", hint="mcp-gen list shows what the server has"),
     HttpError: Problem("no-connection", ""),
+    CardError: Problem(
+        "no-server", "", hint="give the URL of an endpoint, with --header for what it asks for"
+    ),
     AuthorizationError: Problem(
         "no-connection",
         "",

@@ -14,6 +14,12 @@ from mcp_protogen.runtime.transports.base import Opener, StandardError
 from mcp_protogen.runtime.transports.subprocess import SAFE_VARIABLES
 from mcp_protogen.servers.connect.direct_client import new_http_client
 from mcp_protogen.servers.connect.protocol import protocol
+from mcp_protogen.servers.connect.server_cards import (
+    CARD,
+    card_client,
+    policy_for,
+    published_documents,
+)
 
 _SCRIPT: Final = re.compile(r"\.([cm]?js|py|ts)$")
 _URL: Final = re.compile(r"https?://", re.IGNORECASE)
@@ -45,13 +51,15 @@ class NamedServer:
     """A server as the user names it, and the options to reach it.
 
     `name` is a URL or a command line, or with `config` a name in a file such as the `mcp.json` of a
-    host. `headers` and `auth` are for URLs; `env` and `cwd` for programs, which inherit all other
-    variables if `inherit` says so, otherwise only safe ones. `stderr` is where the standard error
-    of a program goes, by default to ours.
+    host. `transport` names one that suits it, by default the usual one. `headers` and `auth` are
+    for URLs; `env` and `cwd` for programs, which inherit all other variables if `inherit` says so,
+    otherwise only safe ones. `stderr` is where the standard error of a program goes, by default to
+    ours.
     """
 
     name: str
     config: Path | None = None
+    transport: str | None = None
     headers: Mapping[str, str] = field(default_factory=_empty_mapping, repr=False)
     auth: Any = field(default=None, repr=False)
     env: Mapping[str, str] = field(default_factory=_empty_mapping, repr=False)
@@ -70,6 +78,11 @@ class NamedServer:
     def is_url(self) -> bool:
         """Return whether the name is a URL for HTTP."""
         return self.config is None and _URL.match(self.name) is not None
+
+    @property
+    def address(self) -> str:
+        """The kind of address by which transports are sorted: `url`, or `program`."""
+        return "url" if self.is_url else "program"
 
     def opener(self) -> Opener:
         """Return an opener of connections to the server.
@@ -102,16 +115,19 @@ class NamedServer:
             opener = package.connect_config.opener(
                 self.config, self.name, auth=self.auth, stderr=self.stderr, http=new_http_client
             )
-        elif self.is_url:
-            opener = package.open_http(
-                self.name, http=new_http_client, headers=self.headers, auth=self.auth
-            )
-        else:
-            opener = package.stdio_client(
-                program_words(self.name),
-                cwd=self.cwd,
-                env=self.env,
-                inherit=self.inherit or SAFE_VARIABLES,
-                stderr=self.stderr,
-            )
+            return opener
+        options: dict[str, Any] = {
+            "cwd": self.cwd,
+            "env": self.env,
+            "inherit": self.inherit or SAFE_VARIABLES,
+            "stderr": self.stderr,
+        }
+        if self.is_url:
+            options = {"http": new_http_client, "headers": self.headers, "auth": self.auth}
+            if published_documents()[CARD].is_at(self.name):
+                policy = policy_for(self.name)
+                opener = card_client().open_card(self.name, policy=policy, **options)
+                return opener
+        given = self.name if self.is_url else program_words(self.name)
+        opener = package.connect.make_opener(self.address, self.transport, given, **options)
         return opener

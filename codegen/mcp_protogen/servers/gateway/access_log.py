@@ -5,8 +5,8 @@ It has no arguments, results and tokens.
 
 import re
 import sys
-from collections.abc import AsyncGenerator, Generator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from logging import INFO, getLogger
 from time import monotonic
 from typing import Any, Final
@@ -15,7 +15,7 @@ from mcp_protogen.runtime.core.middleware import failure
 from mcp_protogen.runtime.core.models.base import declared_member
 from mcp_protogen.runtime.messages.codec import Request
 from mcp_protogen.runtime.server.context import RequestContext
-from mcp_protogen.runtime.toolkit.links import Link
+from mcp_protogen.runtime.toolkit.links import Link, Work
 from mcp_protogen.runtime.toolkit.remote_mounts import RemoteMount
 from mcp_protogen.servers.bridge.logs import DETAILS
 
@@ -33,19 +33,18 @@ class LoggedMount(RemoteMount):
 
     server_name = ""
 
-    def link(self, outer: RequestContext) -> Any:
+    def use(self, outer: RequestContext, work: Work) -> Any:
         if outer.call is None or not _log.isEnabledFor(INFO):
-            return super().link(outer)
-        return self._log_link(outer, _describe(outer, outer.call, self.server_name))
+            return super().use(outer, work)
+        return self._use_and_log(outer, work, _describe(outer, outer.call, self.server_name))
 
-    @asynccontextmanager
-    async def _log_link(
-        self, outer: RequestContext, entry: dict[str, Any]
-    ) -> AsyncGenerator[Link, None]:
+    async def _use_and_log(self, outer: RequestContext, work: Work, entry: dict[str, Any]) -> Any:
+        async def note_revision(link: Link) -> Any:
+            entry["server_revision"] = revision_of(link.connection.server)
+            return await work(link)
+
         with _log_request(entry, outer):
-            async with super().link(outer) as link:
-                entry["server_revision"] = revision_of(link.connection.server)
-                yield link
+            return await super().use(outer, note_revision)
 
 
 def revision_of(proxy: Any) -> str:

@@ -105,7 +105,7 @@ class _ConfigFile(ConfigSource):
             hint = "give the mcp.json of a host, or a TOML file"
             raise ProblemError(_problem(str(why), (str(file), ""), hint)) from error
         self._content: dict[str, Any] = content if is_object(content) else {}
-        super().__init__(self._content, file=file)
+        super().__init__(self._content, protocol(), file=file)
 
     def settings(self) -> GatewaySettings:
         table = _TABLE if self._is_toml else OWN

@@ -6,7 +6,7 @@ if the upstream speaks it.
 
 from asyncio import gather, get_running_loop
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import inf
 from types import ModuleType
 from typing import Any, Final, cast
@@ -19,10 +19,11 @@ from mcp_protogen.runtime.server.base import ServerBase, SessionBase
 from mcp_protogen.runtime.server.context import OpenConnection
 from mcp_protogen.runtime.toolkit.items import requested_item
 from mcp_protogen.runtime.toolkit.mounting import add_mount
+from mcp_protogen.runtime.toolkit.mounts import Mount
 from mcp_protogen.runtime.toolkit.toolkit_runtime import ToolkitRuntime
 from mcp_protogen.servers.gateway.lists import GatewayServer, ServerList
 from mcp_protogen.servers.gateway.mounts import GatewayMount, MountSettings
-from mcp_protogen.servers.gateway.names import names_of
+from mcp_protogen.servers.gateway.names import MOST_CHARACTERS, MOST_KNOWN, names_of
 from mcp_protogen.servers.gateway.proxies import proxy_for
 from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
 from mcp_protogen.servers.gateway.tracing import make_telemetry, trace_requests
@@ -40,13 +41,24 @@ class GatewayRuntime(ToolkitRuntime):
     def __init__(self, owner: Handlers) -> None:
         super().__init__(owner)
         self._changed: set[tuple[OpenConnection, str]] = set()
+        self._known_owners = lru_cache(maxsize=MOST_KNOWN)(self._find_owners)
+
+    @property
+    def wants_scopes(self) -> bool:
+        # Its servers check those of their items.
+        return False
 
     async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
         kind, key = requested_item(method, params)
-        owners = [mount for mount in self.catalogue.mounts if mount.may_have(kind, key)]
+        # Clients may send any text.
+        find = self._known_owners if len(key) <= MOST_CHARACTERS else self._find_owners
+        owners = find(kind, key)
         if len(owners) == 1:
             return await owners[0].answer(method, session, params)
         return await super().answer(method, session, params)
+
+    def _find_owners(self, kind: str, key: str) -> Sequence[Mount]:
+        return [mount for mount in self.catalogue.mounts if mount.may_have(kind, key)]
 
     async def page(self, field: str, session: SessionBase, params: Any) -> Any:
         mounts = cast(Sequence[GatewayMount], self.catalogue.mounts)

@@ -15,6 +15,7 @@ from mcp_protogen.runtime.core.uri_templates import parse_uri_template
 from mcp_protogen.runtime.server.base import ServerBase, SessionBase
 from mcp_protogen.runtime.server.context import OpenConnection, RequestContext
 from mcp_protogen.runtime.toolkit.catalogue import FIELDS
+from mcp_protogen.runtime.toolkit.links import Link
 from mcp_protogen.runtime.toolkit.mounts import MountedItem
 from mcp_protogen.runtime.toolkit.remote_mounts import Proxy
 from mcp_protogen.runtime.toolkit.remotes import RemoteSettings
@@ -172,7 +173,8 @@ class GatewayMount(LoggedMount):
     async def _renew(self, client: _Client, name: str, outer: RequestContext) -> None:
         about = client[1], name
         try:
-            listed = await self.repeat(True, partial(self._walk, name, outer))
+            walk = partial(self._walk, name, outer)
+            listed = await self.repeat(True, partial(self.use, outer, walk))
         except (ProtocolError, Disconnected, TimeoutError) as error:
             self._note_failure(about, error, outer)
             return
@@ -215,16 +217,15 @@ class GatewayMount(LoggedMount):
         for connection in connections:
             self._publish_soon(connection, f"notifications/{kind}/list_changed")
 
-    async def _walk(self, name: str, outer: RequestContext) -> ServerList:
-        async with self.link(outer) as link:
-            mark = ListMark(link.connection.server, name)
-            walk = ListWalk(link.connection, link.handlers, link, self.upstream, name)
-            try:
-                found = await self._list_entries(walk, name, outer)
-            except ProtocolError as error:
-                if error.code != METHOD_NOT_FOUND:
-                    raise
-                found = []  # Many servers with resources do not know the method for templates.
+    async def _walk(self, name: str, outer: RequestContext, link: Link) -> ServerList:
+        mark = ListMark(link.connection.server, name)
+        walk = ListWalk(link.connection, link.handlers, link, self.upstream, name)
+        try:
+            found = await self._list_entries(name, outer, walk)
+        except ProtocolError as error:
+            if error.code != METHOD_NOT_FOUND:
+                raise
+            found = []  # Many servers with resources do not know the method for templates.
         entries: dict[str, Any] = {}
         for item, entry in found:
             entries.setdefault(item.key, entry)

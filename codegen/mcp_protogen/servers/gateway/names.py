@@ -17,8 +17,8 @@ LONGEST: Final = 128
 """The most characters of a name (2025-11-25, server/tools, "Tool Names")."""
 
 # How many names of a server are kept, and how many characters they have at most.
-_MOST_KNOWN: Final = 1000
-_MOST_CHARACTERS: Final = 300
+MOST_KNOWN: Final = 1000
+MOST_CHARACTERS: Final = 300
 
 _OTHERS: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 
@@ -40,13 +40,13 @@ class ServerNames(Prefix):
 
     def strip(self, kind: str, key: str) -> str | None:
         # Clients may send any text.
-        strip = self._known if len(key) <= _MOST_CHARACTERS else self._strip
+        strip = self._known if len(key) <= MOST_CHARACTERS else self._strip
         return strip(kind, key)
 
     @cached_property
     def _known(self) -> Callable[[str, str], str | None]:
         """The same, of recent names."""
-        return lru_cache(maxsize=_MOST_KNOWN)(self._strip)
+        return lru_cache(maxsize=MOST_KNOWN)(self._strip)
 
     def _strip(self, kind: str, key: str) -> str | None:
         own = self._own(kind, key)

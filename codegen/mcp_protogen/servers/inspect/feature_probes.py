@@ -4,23 +4,22 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
+from mcp_protogen.runtime.core.subscriptions import RESOURCE_UPDATED, is_list_change
 from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES
 from mcp_protogen.runtime.rules.task_kinds import TASKS_EXTENSION
 from mcp_protogen.servers.inspect.probes import NONE, cancellation, first_uri, of_first
-from mcp_protogen.servers.inspect.revision_facts import STDIO, has_core_tasks, is_stateless
+from mcp_protogen.servers.inspect.revision_facts import (
+    LINES,
+    has_core_tasks,
+    is_stateless,
+    selectors_in,
+)
 from mcp_protogen.servers.inspect.steps import PlanClient, Probe, ProbeStep, awaiting, request_step
 
 LISTEN: Final = "subscriptions/listen"
 LISTENING: Final = (LISTEN, f"{LISTEN} of nothing")
 """The steps that open a subscription."""
 ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
-CHANGES: Final[Mapping[str, tuple[str, str]]] = {
-    "toolsListChanged": ("tools", "listChanged"),
-    "promptsListChanged": ("prompts", "listChanged"),
-    "resourcesListChanged": ("resources", "listChanged"),
-    "resourceSubscriptions": ("resources", "subscribe"),
-}
-"""The members of a filter for subscriptions, with the capability for each."""
 
 SKILLS: Final = "io.modelcontextprotocol/skills"
 
@@ -32,11 +31,21 @@ def _listen(client: PlanClient, wanted: Mapping[str, Any], **about: Any) -> Prob
 
 
 def _listen_to_all(client: PlanClient) -> ProbeStep | None:
-    if not any(client.transcript.declares(*path) for path in CHANGES.values()):
+    transcript = client.transcript
+    changes = {
+        method: selector
+        for method, selector in selectors_in(transcript.revision).items()
+        if selector.path
+    }
+    if not any(transcript.declares(*selector.path) for selector in changes.values()):
         return None
-    *flags, of_uris = CHANGES
-    uri = first_uri(client.transcript, "resources/list")
-    return _listen(client, {**dict.fromkeys(flags, True), **({of_uris: [uri]} if uri else {})})
+    uri = first_uri(transcript, "resources/list")
+    wanted: dict[str, Any] = {
+        selector.member: True for method, selector in changes.items() if is_list_change(method)
+    }
+    if uri and RESOURCE_UPDATED in changes:
+        wanted[changes[RESOURCE_UPDATED].member] = [uri]
+    return _listen(client, wanted)
 
 
 def _listen_to_nothing(client: PlanClient) -> ProbeStep | None:
@@ -58,7 +67,7 @@ _FIRST_SKILL: Final = partial(of_first, listed_by="skills/list", of=is_stateless
 SUBSCRIPTIONS: Final = (
     Probe(name=LISTEN, make=_listen_to_all, **_STATELESS),
     Probe(name=LISTENING[1], make=_listen_to_nothing, **_STATELESS),
-    Probe(name=f"{LISTEN} cancelled", make=_end, transports=(STDIO,), **_STATELESS),
+    Probe(name=f"{LISTEN} cancelled", make=_end, framings=(LINES,), **_STATELESS),
 )
 """Subscriptions to changes; an inspection itself changes nothing."""
 

@@ -1,10 +1,12 @@
 """The probes of HTTP: header fields, statuses, sessions."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
 from mcp_protogen.runtime.http import headers as fields
 from mcp_protogen.runtime.messages.method_table import HANDSHAKE_ERA
+from mcp_protogen.servers.connect.server_cards import CARD, CATALOG, published_documents
 from mcp_protogen.servers.inspect.feature_probes import EXTENSIONS, SUBSCRIPTIONS
 from mcp_protogen.servers.inspect.probes import MISTAKES, NONE, OPENING, READING, SETTING
 from mcp_protogen.servers.inspect.revision_facts import (
@@ -13,6 +15,7 @@ from mcp_protogen.servers.inspect.revision_facts import (
     is_stateless,
     names_agreed_revision,
     newest,
+    session_in,
 )
 from mcp_protogen.servers.inspect.steps import PlanClient, Probe, ProbeStep, request_step
 from mcp_protogen.servers.inspect.transcript import UNKNOWN_REVISION, Transcript
@@ -37,7 +40,8 @@ _DELETE: Final = ProbeStep(method="DELETE", headers={"content-type": None})
 
 def session_id(transcript: Transcript) -> str:
     """Return the id that the server gave to a session; empty if it gave none."""
-    return transcript.beginning.answered.get(fields.SESSION_ID, "")
+    session = session_in(transcript.revision)
+    return transcript.beginning.answered.get(session.header, "") if session else ""
 
 
 def _in_session(client: PlanClient, id: str | None) -> ProbeStep | None:
@@ -50,7 +54,10 @@ def _in_session(client: PlanClient, id: str | None) -> ProbeStep | None:
 
 
 def _delete(client: PlanClient) -> ProbeStep | None:
-    return _DELETE if session_id(client.transcript) else None
+    session = session_in(client.transcript.revision)
+    if session is None or not session_id(client.transcript):
+        return None
+    return replace(_DELETE, method=session.ends)
 
 
 def _after_delete(client: PlanClient) -> ProbeStep | None:
@@ -83,6 +90,19 @@ def _metadata(client: PlanClient) -> ProbeStep | None:
     return ProbeStep(method="GET", headers={"accept": fields.JSON}, url=url)
 
 
+def _document(client: PlanClient, name: str) -> ProbeStep:
+    accepted: dict[str, str | None] = {"accept": published_documents()[name].media_type}
+    return ProbeStep(method="GET", headers=accepted, url=name)
+
+
+def _card_again(client: PlanClient) -> ProbeStep | None:
+    """Return a request for a card that the client has already; None without an `ETag`."""
+    card = client.transcript.first("server card")
+    tag = card.answered.get("etag") if card is not None and card.status == 200 else None
+    known = _document(client, CARD)
+    return replace(known, headers={**known.headers, "if-none-match": tag}) if tag else None
+
+
 def _of_handshake(client: PlanClient) -> ProbeStep:
     headers = {fields.PROTOCOL_VERSION: newest(HANDSHAKE_ERA)}
     return client.ask(client.harmless, headers=headers)
@@ -95,23 +115,26 @@ def _call_named(client: PlanClient, name: str | None) -> ProbeStep | None:
     return client.ask("tools/call", params, headers={"mcp-name": name})
 
 
-_STATEFUL: Final[dict[str, Any]] = {"of": has_http_sessions, "transports": (HTTP,)}
-_HEADER: Final[dict[str, Any]] = {"of": names_agreed_revision, "transports": (HTTP,)}
-_STATELESS: Final[dict[str, Any]] = {"of": is_stateless, "transports": (HTTP,)}
+_STATEFUL: Final[dict[str, Any]] = {"of": has_http_sessions, "framings": (HTTP,)}
+_HEADER: Final[dict[str, Any]] = {"of": names_agreed_revision, "framings": (HTTP,)}
+_STATELESS: Final[dict[str, Any]] = {"of": is_stateless, "framings": (HTTP,)}
 
 OF_HTTP: Final = (
-    request_step("foreign Origin", headers={"origin": ORIGIN}, transports=(HTTP,)),
+    request_step("foreign Origin", headers={"origin": ORIGIN}, framings=(HTTP,)),
     request_step(
         "wrong version header", headers={fields.PROTOCOL_VERSION: UNKNOWN_REVISION}, **_HEADER
     ),
     request_step("no version header", headers={fields.PROTOCOL_VERSION: None}, **_HEADER),
     Probe(name="no session id", make=partial(_in_session, id=None), **_STATEFUL),
     Probe(name="wrong session id", make=partial(_in_session, id=NONE), **_STATEFUL),
-    Probe(name="GET", make=lambda client: GET, transports=(HTTP,)),
+    Probe(name="GET", make=lambda client: GET, framings=(HTTP,)),
     Probe(name="GET with Last-Event-ID", make=_resume, **_STATEFUL),
-    request_step("Accept of JSON only", headers={"accept": fields.JSON}, transports=(HTTP,)),
-    request_step("Accept of events only", headers={"accept": fields.EVENTS}, transports=(HTTP,)),
-    request_step("Accept with weights", headers={"accept": WEIGHTED}, transports=(HTTP,)),
+    request_step("Accept of JSON only", headers={"accept": fields.JSON}, framings=(HTTP,)),
+    request_step("Accept of events only", headers={"accept": fields.EVENTS}, framings=(HTTP,)),
+    request_step("Accept with weights", headers={"accept": WEIGHTED}, framings=(HTTP,)),
+    Probe(name="server card", make=partial(_document, name=CARD), framings=(HTTP,)),
+    Probe(name="server card again", make=_card_again, framings=(HTTP,)),
+    Probe(name="server catalog", make=partial(_document, name=CATALOG), framings=(HTTP,)),
     Probe(name="DELETE without session", make=lambda client: _DELETE, **_STATELESS),
     request_step("no Mcp-Protocol-Version", headers={fields.PROTOCOL_VERSION: None}, **_STATELESS),
     Probe(name="other Mcp-Protocol-Version", make=_of_handshake, **_STATELESS),
@@ -129,7 +152,7 @@ ENDING: Final = (
 """The end of a session."""
 
 UNAUTHORIZED: Final = Probe(
-    name="resource metadata", make=_metadata, transports=(HTTP,), repeats=True
+    name="resource metadata", make=_metadata, framings=(HTTP,), repeats=True
 )
 """Questions for a server that refuses all clients."""
 

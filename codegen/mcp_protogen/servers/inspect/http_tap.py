@@ -9,13 +9,14 @@ from mcp_protogen.runtime.core.connection_errors import Disconnected
 from mcp_protogen.runtime.core.errors import RemoteError
 from mcp_protogen.runtime.http import headers as fields
 from mcp_protogen.runtime.http import sse
-from mcp_protogen.runtime.http.client.http_client import parts_of_body
+from mcp_protogen.runtime.http.client.http_client import HttpWire, parts_of_body
 from mcp_protogen.runtime.http.httpx2 import HttpClient, httpx2
 from mcp_protogen.servers.inspect.intake import LONGEST, StepIntake
 
 _RECORDED: Final = (
     *("content-type", "content-length", fields.SESSION_ID, fields.PROTOCOL_VERSION),
     *("www-authenticate", "allow", "location", "x-accel-buffering"),
+    *("access-control-allow-origin", "cache-control", "etag"),
 )
 """The header fields of answers that are recorded."""
 _EXCERPT: Final = 2000
@@ -31,14 +32,18 @@ class TappedClient:
     With `only_posts`, it sends no GET: a client of Streamable HTTP must not go on over HTTP+SSE.
     """
 
-    def __init__(self, client: HttpClient, intake: StepIntake) -> None:
-        self._client = client
+    _client: HttpClient
+
+    def __init__(self, intake: StepIntake) -> None:
         self._intake = intake
-        self.aclose = client.aclose
         self.only_posts = True
         self.stream: Head | None = None
         """The first GET."""
         self.begin()
+
+    def attach(self, wire: HttpWire) -> None:
+        """Take the place of the client of a connection."""
+        self._client, wire.client = wire.client, self
 
     def begin(self) -> None:
         """Begin a step: forget the heads of the one before."""
@@ -70,10 +75,13 @@ class TappedClient:
             response = await self._client.send(
                 request, stream=stream, follow_redirects=follow_redirects
             )
-        except httpx2().HTTPError:
+        except (Disconnected, httpx2().HTTPError):
             self.is_broken = True
             raise
         return _TappedResponse(self, self._intake, head, response)
+
+    async def aclose(self) -> None:
+        await self._client.aclose()
 
 
 class _TappedResponse:
@@ -82,7 +90,6 @@ class _TappedResponse:
     def __init__(self, client: TappedClient, intake: StepIntake, head: Head, response: Any) -> None:
         self._client, self._intake, self._head, self._response = client, intake, head, response
         self.status_code, self.headers = response.status_code, response.headers
-        self.request = response.request
         answered = {name: self.headers[name] for name in _RECORDED if name in self.headers}
         head |= {"status": self.status_code, "answered": answered}
         self._media = fields.media_type(self.headers.get("content-type"))
@@ -97,7 +104,7 @@ class _TappedResponse:
             async for chunk in self._response.aiter_bytes():
                 self._take(chunk)
                 yield chunk
-        except httpx2().HTTPError:
+        except (Disconnected, httpx2().HTTPError):
             self._client.is_broken = True
             raise
         self._end()
@@ -135,14 +142,14 @@ class _TappedResponse:
 
     def _end(self) -> None:
         if self._body.strip():
-            most = LONGEST if self._media == fields.JSON else _EXCERPT
+            most = LONGEST if self._media.endswith("json") else _EXCERPT
             self._intake.note("server", bytes(self._body[:most]))
         self._body.clear()
 
     async def aclose(self) -> None:
         if not self._is_read:
             # Clients read nothing in answer to a notification, but rules are about it.
-            with suppress(httpx2().HTTPError, RemoteError):
+            with suppress(Disconnected, httpx2().HTTPError, RemoteError):
                 async for _ in parts_of_body(self, self._head["method"]):
                     pass
         self._end()

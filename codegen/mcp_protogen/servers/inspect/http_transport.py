@@ -15,7 +15,14 @@ from mcp_protogen.runtime.http.client.http_client import HttpWire
 from mcp_protogen.runtime.http.client.outgoing import Message
 from mcp_protogen.runtime.http.client.transport import HttpTransport, LegacySseTransport
 from mcp_protogen.runtime.http.httpx2 import HttpClient, httpx2, trust
-from mcp_protogen.runtime.transports.base import Paused, Received, Transport, Unanswered
+from mcp_protogen.runtime.transports.base import (
+    Opener,
+    Paused,
+    Received,
+    RestartableTransport,
+    Transport,
+    Unanswered,
+)
 from mcp_protogen.servers.connect.authorization import FixedFields
 from mcp_protogen.servers.inspect.http_probes import GET, session_id
 from mcp_protogen.servers.inspect.http_tap import TappedClient
@@ -49,23 +56,33 @@ def _is_usual(step: ProbeStep) -> bool:
     return message.get("method") == INITIALIZED or {"jsonrpc", "id", "method"} <= message.keys()
 
 
+async def open_http(server: Server) -> HttpTransport:
+    """Return a transport to the server at a URL, which connects when it sends."""
+    client = http_client(server)
+    transport = HttpTransport(_wire(client, server), Reconnection())
+    client.pause = transport.pause
+    return transport
+
+
 class HttpProbing(StreamProbing):
-    """The steps of a connection over Streamable HTTP."""
+    """The steps of a connection over Streamable HTTP, by a transport of it."""
 
-    def __init__(self, server: Server, transcript: Transcript, intake: StepIntake) -> None:
-        client = http_client(server)
-        self._client = TappedClient(client, intake)
-        wire = _wire(self._client, server)
-        transport = HttpTransport(wire, Reconnection())
-        transport.know(table)
-        client.pause = transport.pause
+    _door: RawDoor
 
-        async def opener() -> Transport:
+    def __init__(
+        self, opener: Opener, transcript: Transcript, intake: StepIntake, grace: float
+    ) -> None:
+        async def open() -> Transport:
+            transport = await opener()
+            assert isinstance(transport, HttpTransport)
+            transport.know(table)
+            self._client.attach(transport.http)
+            self._door = RawDoor(transport.http, transcript, intake)
             return transport
 
-        super().__init__(opener, intake)
+        super().__init__(open, intake, grace)
+        self._client = TappedClient(intake)
         self._transcript = transcript
-        self._door = RawDoor(wire, transcript, intake)
         self._timeout = 0.0
         self._error: Exception | None = None
 
@@ -116,11 +133,12 @@ class HttpProbing(StreamProbing):
         elif isinstance(received, RemoteError):
             self._intake.stop_waiting(received.id)
 
-    async def close(self) -> None:
-        """End the session, and close the connections."""
+    async def close(self) -> Exchange | None:
+        """End the session, and close the connections; return whether a process ended by itself."""
+        ended = await super().close()
         if self._transport is not None:
-            await self._transport.close()
-        await self._client.aclose()
+            await self._client.aclose()
+        return ended if isinstance(self._transport, RestartableTransport) else None
 
 
 class SseTransport:

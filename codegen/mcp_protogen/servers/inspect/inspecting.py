@@ -9,13 +9,20 @@ from typing import Final
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.runtime.features.auth.errors import AuthorizationError
 from mcp_protogen.runtime.transports.base import Opener
-from mcp_protogen.runtime.transports.subprocess import SAFE_VARIABLES, stdio_client
+from mcp_protogen.runtime.transports.subprocess import SAFE_VARIABLES
 from mcp_protogen.servers.connect.failures import NO_CONNECTION, REQUEST_TIMEOUT, problem_error
+from mcp_protogen.servers.connect.protocol import protocol
 from mcp_protogen.servers.connect.traffic import tap_opener
 from mcp_protogen.servers.inspect.conversation import InspectOptions, run_session
-from mcp_protogen.servers.inspect.http_transport import HttpProbing, SseTransport
+from mcp_protogen.servers.inspect.http_transport import HttpProbing, SseTransport, open_http
 from mcp_protogen.servers.inspect.intake import LONGEST, Clock, StepIntake
-from mcp_protogen.servers.inspect.revision_facts import HTTP, SSE, STDIO, all_revisions
+from mcp_protogen.servers.inspect.revision_facts import (
+    HTTP,
+    all_revisions,
+    all_transports,
+    framing_of,
+    transports_for,
+)
 from mcp_protogen.servers.inspect.server import Server
 from mcp_protogen.servers.inspect.stream_transport import GRACE, SOON, StreamProbing
 from mcp_protogen.servers.inspect.transcript import (
@@ -46,7 +53,10 @@ def inspect(
         raise problem_error(error, shown) from error
     if not any(_has_answer(transcript) or transcript.beginning.noise for transcript in transcripts):
         raise _no_server(transcripts[-1], shown)
-    return tuple(sorted(transcripts, key=lambda found: (found.transport == SSE, found.revision)))
+    order = [*all_transports()]
+    return tuple(
+        sorted(transcripts, key=lambda found: (order.index(found.transport), found.revision))
+    )
 
 
 async def _record_transcripts(
@@ -56,7 +66,7 @@ async def _record_transcripts(
     clock = Clock()
     transcripts: list[Transcript] = []
     for revision, transport in _choose_connections(server, revisions or all_revisions()):
-        transcript = Transcript(revision=revision, transport=transport)
+        transcript = Transcript(revision=revision, transport=transport, url=server.url)
         errors = deque[str](maxlen=_LAST_LINES)
         # Wait long only once for a process that does not end.
         stubborn = any(earlier.exchanges[-1].outcome == KILLED for earlier in transcripts)
@@ -71,7 +81,7 @@ async def _record_transcripts(
 
 def _choose_connections(server: Server, revisions: Collection[str]) -> list[tuple[str, str]]:
     """Return the pairs of revision and transport, the newest first: most servers aim at it."""
-    first, *more = (HTTP, SSE) if server.url else (STDIO,)
+    first, *more = transports_for("url" if server.url else "program", server.transport)
     tried = {
         transport: [
             (revision, transport)
@@ -88,11 +98,12 @@ def _probing(
     server: Server, transcript: Transcript, clock: Clock, errors: deque[str], grace: float
 ) -> StreamProbing:
     intake = StepIntake(clock)
-    if transcript.transport == HTTP:
-        return HttpProbing(server, transcript, intake)
-    opener: Opener = partial(SseTransport.open, server)
-    if transcript.transport == STDIO:
-        opener = stdio_client(
+    over_http = framing_of(transcript.transport) == HTTP
+    opener: Opener = partial(open_http if over_http else SseTransport.open, server)
+    if server.words:
+        opener = protocol().connect.make_opener(
+            "program",
+            server.transport,
             server.words,
             cwd=server.cwd,
             env=server.env,
@@ -101,6 +112,8 @@ def _probing(
             grace=grace,
             limit=LONGEST,
         )
+    if over_http:
+        return HttpProbing(opener, transcript, intake, grace)
     return StreamProbing(tap_opener(opener, intake.note), intake, grace)
 
 

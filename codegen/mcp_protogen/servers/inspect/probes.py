@@ -13,8 +13,8 @@ from mcp_protogen.runtime.http.headers import PROTOCOL_VERSION
 from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES, LOG_LEVEL
 from mcp_protogen.servers.call.kinds import prompt_arguments
 from mcp_protogen.servers.inspect.revision_facts import (
-    SSE,
-    STDIO,
+    EVENTS,
+    LINES,
     has_batches,
     is_stateful,
     is_stateless,
@@ -182,7 +182,7 @@ def _other_revision(client: PlanClient) -> ProbeStep:
 
 _STATEFUL: Final[dict[str, Any]] = {"of": is_stateful}
 _STATELESS: Final[dict[str, Any]] = {"of": is_stateless}
-_STREAMS: Final[dict[str, Any]] = {"transports": (STDIO, SSE)}
+_STREAMS: Final[dict[str, Any]] = {"framings": (LINES, EVENTS)}
 _SUBSCRIBE: Final[dict[str, Any]] = {"declared": ("resources", "subscribe"), **_STATEFUL}
 _HIGHEST: Final = {"level": "emergency"}
 _NO_LEVEL: Final = {"_meta": {LOG_LEVEL: NONE}}

@@ -64,7 +64,7 @@ class Profile:
 def profile_of(transcripts: Sequence[Transcript]) -> Profile:
     """Return the profile that transcripts show."""
     best = max(transcripts, key=lambda one: (one.is_spoken, one.revision))
-    info = _server_info(best)
+    info = server_info(best)
     unknown = next(
         (transcript for transcript in transcripts if transcript.revision == UNKNOWN_REVISION), None
     )
@@ -140,7 +140,8 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _server_info(transcript: Transcript) -> dict[str, Any]:
+def server_info(transcript: Transcript) -> dict[str, Any]:
+    """Return the info of a server; empty without any."""
     opening = transcript.opening
     return members(opening, "serverInfo") or members(opening, "_meta", SERVER_INFO)
 

@@ -20,6 +20,7 @@ from mcp_protogen.runtime.http import headers as fields
 from mcp_protogen.runtime.http.client.http_client import URL, HttpReply, HttpWire
 from mcp_protogen.runtime.http.client.outgoing import Message, ProtocolState
 from mcp_protogen.runtime.messages.method_table import MethodTable
+from mcp_protogen.servers.connect.server_cards import published_documents
 from mcp_protogen.servers.inspect.http_probes import METADATA, session_id
 from mcp_protogen.servers.inspect.intake import StepIntake
 from mcp_protogen.servers.inspect.messages import protocol_of
@@ -101,8 +102,7 @@ class RawDoor:
     def _fields(self, step: ProbeStep) -> dict[str, str]:
         protocol = ProtocolState()
         protocol.table_of = table
-        protocol.agreed = self._transcript.negotiated
-        protocol.session_id = session_id(self._transcript)
+        protocol.begin(self._transcript.negotiated, session_id(self._transcript))
         revision = self._transcript.revision if self._transcript.is_stateless else None
         if step.messages:
             message = step.messages[0] if is_object(step.messages[0]) else {}
@@ -110,7 +110,7 @@ class RawDoor:
             sent = Message(b"", "request", method, params, revision=revision)
             usual = protocol.post_headers(sent)
         else:
-            usual = {fields.PROTOCOL_VERSION: revision} if revision else protocol.session_headers()
+            usual = {fields.PROTOCOL_VERSION: revision} if revision else protocol.session_headers
         changed = {**usual, **step.headers}
         return {name: value for name, value in changed.items() if value}
 
@@ -118,6 +118,8 @@ class RawDoor:
         if not url:
             return None
         own = self._wire.url
+        if (document := published_documents().get(url)) is not None:
+            return self._wire.resolve(document.beside(str(own)))
         path = "" if url == METADATA[-1] else own.path.rstrip("/")
         usual = own.copy_with(path=_WELL_KNOWN + path, query=None)
         challenge = self._transcript.beginning.answered.get("www-authenticate", "")

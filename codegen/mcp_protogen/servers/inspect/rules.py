@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 from mcp_protogen.pipeline.reports.severities import SeverityRow, severity_table
 from mcp_protogen.servers.inspect.checks import (
     behaviour,
+    cards,
     envelopes,
     extensions,
     items,
@@ -22,7 +23,7 @@ from mcp_protogen.servers.inspect.checks import (
 )
 from mcp_protogen.servers.inspect.revision_facts import all_revisions, rules_revision
 from mcp_protogen.servers.inspect.rule_faults import Check, Fault
-from mcp_protogen.servers.inspect.transcript import Transcript
+from mcp_protogen.servers.inspect.transcript import UNKNOWN_REVISION, Transcript
 
 _HERE: Final = Path(__file__).parent
 _CONFIG: Final = ConfigDict(extra="forbid", frozen=True)
@@ -36,6 +37,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     *subscriptions.CHECKS,
     *extensions.CHECKS,
     *over_http.CHECKS,
+    *cards.CHECKS,
     *over_stdio.CHECKS,
 )
 
@@ -83,7 +85,7 @@ class Rule:
         repository, _, page = self.pages[revision].rpartition(":")
         if repository:
             name, _, section = page.partition("#")
-            return f"{_EXTENSIONS}/{repository}/blob/main/specification/draft/{name}.md#{section}"
+            return f"{_EXTENSIONS}/{repository}/blob/main/{name}.md#{section}"
         # The site has an index page at the address of its folder.
         return f"{_SITE}/{revision}/{page.replace('/index', '')}"
 
@@ -198,6 +200,8 @@ def _faults(transcript: Transcript, transcripts: tuple[Transcript, ...]) -> Iter
         if known.is_spoken and known.revision != transcript.revision
     }
     transcript.others = tuple(sorted(spoken))
+    tried = {known.revision for known in transcripts if known.transport == transcript.transport}
+    transcript.refused = tuple(sorted(tried - spoken - {transcript.revision, UNKNOWN_REVISION}))
     for check in CHECKS:
         for fault in check(transcript):
             if rules_revision(transcript.revision) in rules()[fault.code].levels:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from mcp_protogen import __version__
 from mcp_protogen.runtime.core.errors import METHOD_NOT_FOUND
 from mcp_protogen.runtime.messages import envelope
-from mcp_protogen.servers.inspect.revision_facts import TRANSPORTS, is_inspected, method_in
+from mcp_protogen.servers.inspect.revision_facts import framing_of, is_inspected, method_in
 from mcp_protogen.servers.inspect.transcript import Transcript
 
 _CLIENT: Final = {"name": "mcp-gen inspect", "version": __version__}
@@ -105,22 +105,23 @@ Make = Callable[[PlanClient], ProbeStep | None]
 class Probe:
     """A named test of a server; `make` returns its next step, or None where it does not apply.
 
-    `of` says whether it is for a revision. A probe that `repeats` is taken until it no longer
-    applies. `declared` is the capability that it needs; with `undeclared`, the server must not
-    declare that.
+    `of` says whether it is for a revision, and `framings` for which transports, by default all. A
+    probe that `repeats` is taken until it no longer applies. `declared` is the capability that it
+    needs; with `undeclared`, the server must not declare that.
     """
 
     name: str
     make: Make
     of: Callable[[str], bool] = is_inspected
-    transports: tuple[str, ...] = TRANSPORTS
+    framings: tuple[str, ...] = ()
     declared: tuple[str, ...] = ()
     undeclared: bool = False
     repeats: bool = False
 
     def applies(self, transcript: Transcript) -> bool:
         """Return whether a connection has this probe at all."""
-        if not self.of(transcript.revision) or transcript.transport not in self.transports:
+        framing = framing_of(transcript.transport)
+        if not self.of(transcript.revision) or framing not in (self.framings or (framing,)):
             return False
         return not self.declared or transcript.declares(*self.declared) is not self.undeclared
 

@@ -202,7 +202,8 @@ class Transcript:
     """One connection, begun in `revision` over `transport`, and its exchanges.
 
     `errors` are the last lines that a process wrote to standard error; `others` are the revisions
-    that the server speaks on other connections.
+    that the server speaks on other connections, `refused` those that it does not. `url` is the
+    endpoint over HTTP.
     """
 
     revision: str
@@ -210,6 +211,8 @@ class Transcript:
     exchanges: list[Exchange] = field(default_factory=list[Exchange])
     errors: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    url: str = ""
 
     @property
     def beginning(self) -> Exchange:

@@ -26,8 +26,8 @@ _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 # Not sent to another origin after a redirect (RFC 9110, section 15.4).
 _CREDENTIALS: Final = frozenset({"authorization", "cookie", "dpop", "proxy-authorization"})
 
-# The addresses of one host that are tried.
-_MOST_ADDRESSES: Final = 4
+# The addresses of one host.
+_MOST_TRIED: Final = 4
 
 _ANY: Final = FetchPolicy()
 
@@ -105,11 +105,7 @@ class Fetcher:
         if self._http is not None:
             return await self._send(nullcontext(self._http), request, url)
         package = httpx2()
-        host = host_of(url)
-        addresses = await self._resolve(host, url.port or DEFAULT_PORTS[url.scheme])
-        for address in addresses:
-            check_address(zone, ip_address(address), host)
-        addresses = addresses[:_MOST_ADDRESSES]
+        host, addresses = host_of(url), await self.look_up(url, zone)
         # The pinned URL has an address, so the field Host must have the name.
         named = replace(request, headers={**request.headers, "host": url.netloc.decode("ascii")})
         for address in addresses:
@@ -126,6 +122,14 @@ class Fetcher:
                 if address is addresses[-1]:
                     raise
         raise Unreachable(f"{host} has no address")
+
+    async def look_up(self, url: URL, zone: Zone) -> Sequence[str]:
+        """Return the addresses of a host; raise `UnsafeUrl`."""
+        host = host_of(url)
+        addresses = await self._resolve(host, url.port or DEFAULT_PORTS[url.scheme])
+        for address in addresses:
+            check_address(zone, ip_address(address), host)
+        return addresses[:_MOST_TRIED]
 
     async def _send(
         self,

@@ -3,7 +3,7 @@
 The client's request may end sooner, with a question to the client, and come back.
 """
 
-from asyncio import CancelledError, Event, Future, Task, TimerHandle, get_running_loop
+from asyncio import CancelledError, Future, Task, TimerHandle, create_task, get_running_loop
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
@@ -22,6 +22,7 @@ from ...core.errors import (
 )
 from ...core.options import Progress
 from ...core.spec import AnyRequest
+from ...core.tasks import Signal
 from ...messages.envelope import PROGRESS_TOKEN
 from ...server.context import RequestContext
 from .forwarding import error_for, result_of
@@ -56,7 +57,7 @@ class ForwardedRequest:
         """The ids at the server, of all rounds."""
         self._questions: deque[_Question] = deque()
         self._answered: list[_Question] = []
-        self._changed = Event()
+        self._changed = Signal()
         self._expiry: TimerHandle | None = None
         self._busy = self.is_over = False
         self._unreported: deque[Progress] = deque(maxlen=_MOST_REPORTS)
@@ -89,12 +90,12 @@ class ForwardedRequest:
             task.exception()  # raised where the outcome is awaited
         for question in self._questions:
             question.answer.cancel()
-        self._changed.set()
+        self._changed.notify_all()
 
     async def ask(self, spec: AnyRequest, params: Any) -> Any:
         question = _Question(spec, params, get_running_loop().create_future())
         self._questions.append(question)
-        self._changed.set()
+        self._changed.notify_all()
         return await question.answer
 
     def report_progress(self, progress: Progress) -> None:
@@ -103,7 +104,7 @@ class ForwardedRequest:
             self._unreported.clear()
         self._unreported.append(progress)
         if self._busy and (self._reporting is None or self._reporting.done()):
-            self._reporting = get_running_loop().create_task(self._report())
+            self._reporting = create_task(self._report())
 
     async def _report(self) -> None:
         while self._busy and self._unreported and self.context is not None:
@@ -123,7 +124,7 @@ class ForwardedRequest:
         if self._expiry is not None:
             self._expiry.cancel()
         if self._task is None:
-            self._task = get_running_loop().create_task(self._run())
+            self._task = create_task(self._run())
             self._task.add_done_callback(self._on_end)
         try:
             if self._unreported:
@@ -157,8 +158,7 @@ class ForwardedRequest:
                 self._questions.popleft()
                 if not question.answer.cancelled():
                     self._answered.append(question)
-            self._changed.clear()
-            if not self._task.done() and not self._questions:
+            if not self._task.done():
                 await self._changed.wait()
 
     @staticmethod

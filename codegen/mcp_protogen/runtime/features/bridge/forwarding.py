@@ -31,8 +31,8 @@ from ...core.json import JSONObject, is_object, json_text
 from ...core.losses import LossReport
 from ...core.models.base import Validate, WireModel
 from ...core.options import NO_END, CallOptions
-from ...core.spec import AnyRequest, CallSpec, NotificationSpec, RequestSpec, Role
-from ...core.subscriptions import LIST_CHANGES, LISTEN, LOG
+from ...core.spec import AnyRequest, CallSpec, NotificationSpec, R, RequestSpec, Role
+from ...core.subscriptions import LOG, is_list_change
 from ...messages.codec import Notification, Request, TypedCall
 from ...messages.envelope import PROGRESS_TOKEN, SUBSCRIPTION_ID, meta_in
 from ...messages.jsonrpc import Call, id_of, make_tuple, write_result
@@ -47,7 +47,6 @@ from ...rules.task_methods import RESULT
 from ...server.context import RequestContext
 from ...transports.related import RELATED_REQUEST
 
-R = TypeVar("R")
 T = TypeVar("T")
 
 _ALWAYS: Final[Mapping[str, Any]] = {
@@ -61,6 +60,8 @@ LOCAL_METHODS: Final = frozenset({INITIALIZE, INITIALIZED, "ping"})
 """The methods that the runtime handles at each end by itself."""
 
 _log: Final = getLogger(__name__)
+
+_LASTING: Final = frozenset({"long_lived"})
 
 _MOST_ANSWERED: Final = 1000
 """The most answered requests whose late progress is still forwarded."""
@@ -78,8 +79,7 @@ class AboutRequest(dict[str, Any]):
         return id_of({"id": self.get("progressToken")})
 
 
-def request_of(method: str) -> AnyRequest:
-    traits = frozenset({"long_lived"} if method == LISTEN else ())
+def request_of(method: str, traits: frozenset[str] = frozenset()) -> AnyRequest:
     return RequestSpec(method, load_results=lambda: (object,), traits=traits, **_ALWAYS)
 
 
@@ -104,8 +104,9 @@ class PassThroughTable(MethodTable):
             return Notification(notification_of(method), given, meta)
         if sender == "server" and not self.rules.server_requests:
             return MethodNotFound(method, id=id)
-        local_spec = self.requests.get(method) if method in LOCAL_METHODS else None
-        spec = request_of(method) if local_spec is None else local_spec
+        spec = self.requests.get(method)
+        if method not in LOCAL_METHODS or spec is None:
+            spec = request_of(method, frozenset() if spec is None else spec.traits & _LASTING)
         if method == INITIALIZE:
             params = _with_objects(params, "capabilities", "clientInfo")
         request: Request[Any] = make_tuple(Request, (id, spec, given, params, meta))
@@ -289,9 +290,10 @@ class Forwarding:
         token = context.meta.get(PROGRESS_TOKEN)
         request = ForwardedCall(0 if id is None else id, token, endpoint, endpoint.sink, context)
         request.order = None if token is None else Lock()
-        options = _options(context.endpoint, token, lasts=method in (LISTEN, RESULT))
+        traits = frozenset[str]() if context.call is None else context.call.spec.traits & _LASTING
+        options = _options(context.endpoint, token, lasts=bool(traits) or method == RESULT)
         begin = partial(self.asked_server.begin, request)
-        sent = endpoint.request(request_of(method), params, options, on_begin=begin)
+        sent = endpoint.request(request_of(method, traits), params, options, on_begin=begin)
         try:
             result = await result_of(sent, method)
             if request.order is not None and request.order.locked():
@@ -300,7 +302,7 @@ class Forwarding:
                     pass
         finally:
             self.asked_server.end(request)
-        return _with_stream(result, request.id) if method == LISTEN else result
+        return _with_stream(result, request.id)
 
     def _notify(self, method: str, context: RequestContext, params: Any) -> Awaitable[None] | None:
         endpoint = self._to_server.endpoint
@@ -331,7 +333,7 @@ class Forwarding:
             self._asked_client.end(request)
 
     def take_from_server(self, method: str, params: Any) -> Awaitable[None] | None:
-        if method in LIST_CHANGES:
+        if is_list_change(method):
             self._to_client.count(method)
         if method == CANCELLED:
             return self._cancelled_by_server(params)
@@ -351,8 +353,8 @@ class Forwarding:
         if request is None or request.context is None:
             client = self._to_client
             hearing = client.log_readers(params) if method == LOG else client.contexts()
-            return _tell_all(hearing, method, params)
-        return _tell_client(request.context, method, params, request.order)
+            return _tell_clients(hearing, method, params)
+        return _tell_clients([request.context], method, params, request.order)
 
     def _cancelled_by_server(self, params: AboutRequest) -> Awaitable[None] | None:
         id = params.request_id
@@ -364,7 +366,7 @@ class Forwarding:
         if stream is None or stream.context is None:
             return None
         # The server ends a listen stream; its answer still follows.
-        return _tell_client(stream.context, CANCELLED, {**params, "requestId": stream.id})
+        return _tell_clients([stream.context], CANCELLED, {**params, "requestId": stream.id})
 
 
 _UNKNOWN: Final = AboutRequest()
@@ -384,7 +386,7 @@ def _with_stream(params: Any, id: RequestId) -> Any:
 
 
 def _stream_in(params: object) -> object:
-    return meta_in(params).get(SUBSCRIPTION_ID) if is_object(params) else None
+    return meta_in(params).get(SUBSCRIPTION_ID)
 
 
 def _options(client: Endpoint, token: object, *, lasts: bool) -> CallOptions:
@@ -395,17 +397,13 @@ def _options(client: Endpoint, token: object, *, lasts: bool) -> CallOptions:
     return options
 
 
-async def _tell_client(
-    context: RequestContext, method: str, params: Any, order: Lock | None = None
+async def _tell_clients(
+    contexts: Iterable[RequestContext], method: str, params: Any, order: Lock | None = None
 ) -> None:
-    sink = context.beside or context.endpoint.sink
     async with order or nullcontext():
-        await _tell(context.endpoint, sink, method, params)
-
-
-async def _tell_all(contexts: Iterable[RequestContext], method: str, params: Any) -> None:
-    for context in contexts:
-        await _tell_client(context, method, params)
+        for context in contexts:
+            sink = context.beside or context.endpoint.sink
+            await _tell(context.endpoint, sink, method, params)
 
 
 async def _tell(endpoint: Endpoint, sink: MessageSink, method: str, params: Any) -> None:

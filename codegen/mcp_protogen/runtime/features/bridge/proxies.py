@@ -18,6 +18,7 @@ from ...connection import CANCELLED, PROGRESS
 from ...core.connection_errors import Disconnected
 from ...core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, McpError
 from ...core.json import JSONObject, is_object, json_text, without
+from ...core.json_pointers import value_at
 from ...core.losses import Loss, LossReport
 from ...core.models.base import declared_member
 from ...core.options import NO_END, CallOptions, Progress, TaskLimits
@@ -65,8 +66,7 @@ def relating(id: str | None) -> Generator[None, None, None]:
 
 
 def task_of(meta: Mapping[str, Any]) -> str | None:
-    related = meta.get(RELATED_TASK)
-    id: object = related.get("taskId") if is_object(related) else None
+    id: object = value_at(meta, (RELATED_TASK, "taskId"))
     return id if isinstance(id, str) else None
 
 
@@ -116,6 +116,9 @@ class ProxyClientRuntime(ClientRuntime):
     """Whether it serves a client; if not, the server is mounted in another one."""
     name = ""
     """The name of the server, if its questions and log entries are marked with it."""
+    same_revision = True
+    passes_rounds = False
+    """Whether the client gets questions in results, and keeps the server's state."""
     forwarding: Forwarding | None = None
     """Carries everything, if both sides speak one revision."""
     stream: ListenStream | None = None
@@ -179,6 +182,8 @@ class ProxyClientRuntime(ClientRuntime):
         core.ids = map(note_sent, core.ids)
         vars(connection)["take"] = with_related(connection.take)
         self.losses = LossReport(table.revision, self.revision, self.on_loss)
+        self.same_revision = self.revision == table.revision
+        self.passes_rounds = self.same_revision and not table.rules.server_requests
         if self.passes_unchanged(self.revision):
             self.forwarding = Forwarding(connection, self.server)
             # Each request carries its client's declaration.
@@ -203,15 +208,6 @@ class ProxyClientRuntime(ClientRuntime):
 
     def lose(self, method: str, pointer: str, why: str) -> None:
         self.losses.take(method, [Loss(pointer, "dropped", why)])
-
-    @property
-    def same_revision(self) -> bool:
-        return self.revision == self.owner.TABLE.revision
-
-    @property
-    def passes_rounds(self) -> bool:
-        """Return whether the client gets questions in results, and keeps the server's state."""
-        return self.same_revision and not self.owner.TABLE.rules.server_requests
 
     def name_server_in(self, spec: AnyRequest, params: Any) -> Any:
         """Return the params of a question, which says what server asks the user."""
@@ -239,8 +235,8 @@ class ProxyClientRuntime(ClientRuntime):
     async def call(
         self, spec: AnyRequest, params: Any, options: CallOptions, meta: bytes | None = None
     ) -> Any:
-        async def send(params: Any) -> Any:
-            return await self.connection.request(spec, params, options, meta)
+        def send(params: Any) -> Awaitable[Any]:
+            return self.connection.request(spec, params, options, meta)
 
         result = await send(params)
         if not asks(spec, result):
@@ -263,7 +259,7 @@ class ProxyServerRuntime(ServerRuntime):
 
     def __init__(self, owner: Handlers) -> None:
         super().__init__(owner)
-        self._forwarded: dict[str, ForwardedRequest] = {}
+        self._forwarded: dict[object, ForwardedRequest] = {}
         self.turn: AbstractAsyncContextManager[object] = nullcontext()
         """Entered while the server works on a request, if it gets few at a time."""
 
@@ -299,20 +295,22 @@ class ProxyServerRuntime(ServerRuntime):
         await (client.stream or client.connection).change_subscription(method, params.uri)
 
     async def _forward(self, spec: AnyRequest, session: SessionBase, params: Any) -> Any:
-        context = session.__mcp_runtime__
-        once, waited = context.questions.once, False
-        if self.client.passes_rounds or "may_require_input" not in spec.traits:
-            key, params = token_hex(8), self._with_own_state(context, params)
-        else:
+        context, once, key = session.__mcp_runtime__, None, object()
+        if self.client.passes_rounds:
+            params = self._with_own_state(context, params)
+        elif "may_require_input" in spec.traits:
+            once = context.questions.once
             waited = "forwarded" in once.done
             key = await once.do("forwarded", partial(token_hex, 8))
-        forwarded = self._forwarded.get(key)
-        if forwarded is None:
-            if waited:
+            if waited and key not in self._forwarded:
                 # A new start would repeat the server's work.
                 text = "requestState has expired: repeat the request without it"
                 raise McpError(INVALID_PARAMS, text)
-            self._make_room(context.endpoint.options.max_in_flight)
+        forwarded = self._forwarded.get(key)
+        if forwarded is None:
+            most = context.endpoint.options.max_in_flight
+            if len(self._forwarded) >= most:
+                self._make_room(most)
             forwarded = self._forwarded[key] = self._begin(spec, context, params)
         try:
             is_plain = self.client.same_revision and context.spoken.rules.server_requests
@@ -323,8 +321,9 @@ class ProxyServerRuntime(ServerRuntime):
         finally:
             if forwarded.is_over:
                 self._forwarded.pop(key, None)
-                # After an error that names URLs to visit first, it starts again.
-                once.done.pop("forwarded", None)
+                if once is not None:
+                    # After an error that names URLs to visit first, it starts again.
+                    once.done.pop("forwarded", None)
             elif forwarded.waits:
                 # It waits for the client to come back, for a limited time.
                 forget = partial(self._forwarded.pop, key, None)
@@ -356,16 +355,14 @@ class ProxyServerRuntime(ServerRuntime):
         return result.model_copy(update=context.ask(requests, state))
 
     def _make_room(self, most: int) -> None:
-        if len(self._forwarded) < most:
-            return
         waiting = [key for key, forwarded in self._forwarded.items() if forwarded.waits]
         if len(waiting) >= most:
             self._forwarded.pop(waiting[0]).cancel()
 
     def _begin(self, spec: AnyRequest, context: RequestContext, params: Any) -> ForwardedRequest:
-        options: CallOptions = {"timeout": context.endpoint.options.max_timeout}
-        if not self.client.carries:
-            options = {"reset_on_progress": True}
+        options: CallOptions = {"reset_on_progress": True}
+        if self.client.carries:
+            options = {"timeout": context.endpoint.options.max_timeout}
         if spec.known_as == RESULT:
             options = {**NO_END}
         if PROGRESS_TOKEN in context.meta:
@@ -410,9 +407,8 @@ class ProxyServerRuntime(ServerRuntime):
     @contextmanager
     def _pausing(self) -> Generator[None, None, None]:
         """Let no request to the server time out while a client is asked for it."""
-        requests = [self.cause] if self.cause is not None else [*self._forwarded.values()]
-        forwarded = (request for request in requests if isinstance(request, ForwardedRequest))
-        ids = [id for request in forwarded for id in request.sent]
+        cause, requests = self.cause, self._forwarded.values()
+        ids = [id for request in requests if cause in (None, request) for id in request.sent]
         set_paused = self.client.endpoint.calls.set_paused
         try:
             for id in ids:
@@ -511,7 +507,7 @@ class ProxyServerRuntime(ServerRuntime):
 
     @property
     def is_gone(self) -> bool:
-        return self.client.endpoint.broken is not None
+        return self.client.connection.endpoint.broken is not None
 
     async def until_gone(self) -> None:
         await self.client.endpoint.until_aborted()

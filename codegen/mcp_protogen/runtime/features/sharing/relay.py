@@ -8,7 +8,7 @@ from asyncio import Task, get_running_loop, sleep, timeout, wait
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
-from ...core.subscriptions import LIST_CHANGES, RESOURCE_UPDATED, PublishedChange
+from ...core.subscriptions import PublishedChange, is_change
 from ...core.tasks import Signal, Tasks, call_in
 from ...core.throttle import Throttle
 from ...http.server.sessions.worker import read_value, stored_adapter
@@ -173,7 +173,7 @@ class ChangeRelay:
 
     def _notify_all(self) -> None:
         for runtime in (*self._servers, *self._by_session.values()):
-            for method in (*LIST_CHANGES, RESOURCE_UPDATED):
+            for method in filter(is_change, runtime.owner.TABLE.first_names):
                 runtime.count(method)
             for connection in self._owned_connections(runtime):
                 self._tasks.start(connection.send_all_changes())

@@ -6,7 +6,8 @@ Clients that do not declare them see ordinary tools.
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
-from ...core.json import JSONObject, is_array, is_object, without
+from ...core.json import JSONObject, is_array, without
+from ...core.json_pointers import value_at
 from ...core.models.base import WireModel, declared_member
 from ...messages.method_table import EXTENSIONS
 from ...server.base import SessionBase
@@ -24,9 +25,8 @@ def concerns(marked: MarkedFunction) -> bool:
 
 
 def is_host(session: SessionBase) -> bool:
-    extensions = session.__mcp_runtime__.peer_capabilities().get(EXTENSIONS)
-    settings = extensions.get(APPS) if is_object(extensions) else None
-    shown = settings.get("mimeTypes") if is_object(settings) else None
+    declared = session.__mcp_runtime__.peer_capabilities()
+    shown = value_at(declared, (EXTENSIONS, APPS, "mimeTypes"))
     return is_array(shown) and MIME_TYPE in shown
 
 

@@ -55,7 +55,7 @@ class Cursor:
         self.last_id: str | None = None
         self._reconnection = reconnection
         self._retry = _USUAL_WAIT
-        self._failures = 0
+        self.failures = 0
         self._opened = monotonic()
 
     def opens(self) -> None:
@@ -69,25 +69,21 @@ class Cursor:
             self.last_id = event.id if event.id and event.id.isprintable() else None
         if not event.data or event.event != "message":
             return None
-        self._failures = 0
+        self.failures = 0
         return event.data.encode()
 
     def broke(self) -> None:
         """Note the end of a connection, a failure unless the next one brings a message."""
         if monotonic() - self._opened >= _LASTING:
-            self._failures = 0
-        self._failures += 1
-
-    @property
-    def is_given_up(self) -> bool:
-        return self._failures > self._reconnection.max_attempts
+            self.failures = 0
+        self.failures += 1
 
     @property
     def wait(self) -> float:
         bounds = self._reconnection
         delay = min(max(self._retry, bounds.min_wait), bounds.max_wait)
         # The exponent is limited to avoid an overflow.
-        grown = delay * 2.0 ** min(max(self._failures - 1, 0), 16)
+        grown = delay * 2.0 ** min(max(self.failures - 1, 0), 16)
         return min(grown, max(delay, _LONGEST_GROWN), bounds.max_wait)
 
 
@@ -104,7 +100,7 @@ class ClientState:
 
     async def get(self, cursor: Cursor) -> HttpReply:
         cursor.opens()
-        headers = {"accept": fields.EVENTS, **self.protocol.session_headers()}
+        headers = {"accept": fields.EVENTS, **self.protocol.session_headers}
         if cursor.last_id is not None:
             headers[fields.LAST_EVENT_ID] = cursor.last_id
         return await self.http.open("GET", headers)

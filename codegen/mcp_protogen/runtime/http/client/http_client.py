@@ -59,7 +59,6 @@ class HttpReply:
         self.succeeded: Final = 200 <= self.status < 300
         self.media: Final = fields.media_type(self.field("content-type"))
         self.streams: Final = self.media == fields.EVENTS and self.succeeded
-        self.session_id: Final = self.field(fields.SESSION_ID)
         self.body = b""
 
     async def __aenter__(self) -> Self:
@@ -110,9 +109,10 @@ class HttpReply:
         body = bytearray()
         try:
             async for chunk in parts_of_body(self._response, self._label):
+                if body or not self.succeeded:
+                    # Calls refused together go on together.
+                    await sleep(0)
                 body += chunk
-                # Calls refused together go on together.
-                await sleep(0)
                 if len(body) > limit:
                     if self.succeeded:
                         raise RemoteError(f"{self._label}: a body of more than {limit} bytes")
@@ -127,10 +127,11 @@ class HttpWire:
     def __init__(
         self, client: HttpClient, url: URL, headers: Mapping[str, str], limit: int, owned: bool
     ) -> None:
-        self._client = client
+        self.client = client
         self._headers = {name.lower().encode(): text.encode() for name, text in headers.items()}
         self._limit = limit
         self._owned = owned
+        self._last: Any = None, {}
         self.url: Final = url
         self._named = redact_url(url)
 
@@ -144,13 +145,16 @@ class HttpWire:
         """Return the reply; its context closes it."""
         to = url or self.url
         label = f"{method} {self._named if url is None else redact_url(to)}"
-        # Ids of events may be any text (HTML standard, "Last-Event-ID").
-        encoded = self._headers | {name.encode(): text.encode() for name, text in headers.items()}
+        if self._last[0] is not headers:
+            # Ids of events may be any text (HTML standard, "Last-Event-ID").
+            own = {name.encode(): text.encode() for name, text in headers.items()}
+            self._last = headers, self._headers | own
+        encoded = self._last[1]
         redirects = 0
         try:
             while True:
-                request = self._client.build_request(method, to, headers=encoded, content=body)
-                response = await self._client.send(request, stream=True, follow_redirects=False)
+                request = self.client.build_request(method, to, headers=encoded, content=body)
+                response = await self.client.send(request, stream=True, follow_redirects=False)
                 follows = response.status_code in _REDIRECTS and redirects < _MOST_REDIRECTS
                 location = response.headers.get("location") if follows else None
                 new_url = None if location is None else self.resolve(location, to)
@@ -174,7 +178,7 @@ class HttpWire:
 
     async def close(self) -> None:
         if self._owned:
-            await self._client.aclose()
+            await self.client.aclose()
 
 
 def _check_network(error: Exception, label: str) -> None:

@@ -27,14 +27,9 @@ POSTED: Final[Mapping[str, str]] = {
 }
 
 # Until the transport knows the tables, or for an unknown revision.
+_RULES: Final = Rules(headers=(HeaderField(fields.METHOD, ("method",)),))
 _UNKNOWN: Final = fields.HttpFacts(
-    MethodTable(
-        "",
-        requests={},
-        notifications={},
-        errors={},
-        rules=Rules(headers=(HeaderField(fields.METHOD, ("method",)),)),
-    )
+    MethodTable("", requests={}, notifications={}, errors={}, rules=_RULES)
 )
 
 # 2025-11-25, basic/transports, "Session Management"
@@ -83,6 +78,8 @@ class ProtocolState:
         self.agreed: str | None = None
         self.session_id: str | None = None
         self.sessions = 0
+        self.session_headers: Mapping[str, str] = {}
+        self._posted = POSTED
         self._log = Throttle(__name__)
         self._stateless: str | None = None
         self._header_params: RecentNames[tuple[HeaderParam, ...]] = RecentNames()
@@ -103,10 +100,10 @@ class ProtocolState:
         except LookupError:
             return _UNKNOWN
 
-    def post_headers(self, message: Message) -> dict[str, str]:
+    def post_headers(self, message: Message) -> Mapping[str, str]:
         if message.revision is None:
             # The handshake has no revision and no session yet.
-            return {**POSTED, **({} if message.method == INITIALIZE else self.session_headers())}
+            return POSTED if message.method == INITIALIZE else self._posted
         facts = self.facts_of(message)
         headers = {**POSTED, fields.PROTOCOL_VERSION: message.revision}
         whole = {"method": message.method, "params": message.params}
@@ -117,16 +114,11 @@ class ProtocolState:
             headers |= fields.headers_for(params, message.params.get("arguments"))
         return headers
 
-    def session_headers(self) -> dict[str, str]:
-        # Early revisions ignore the field of the version.
-        values = {fields.PROTOCOL_VERSION: self.agreed, fields.SESSION_ID: self.session_id}
-        return {name: value for name, value in values.items() if value is not None}
-
     def incoming(self, request: Message, value: Any, data: bytes, session_id: str | None) -> bytes:
         if request.method == INITIALIZE:
             agreed = _result_in(value, request.id).get("protocolVersion")
             if isinstance(agreed, str):
-                self._begin(agreed, session_id)
+                self.begin(agreed, session_id)
             return data
         tools = self.facts_of(request).tool_list
         if tools is None or request.method != tools.method:
@@ -134,13 +126,17 @@ class ProtocolState:
         removed = self._learn(_result_in(value, request.id), tools.items)
         return json_text(value) if removed else data
 
-    def _begin(self, agreed: str, session_id: str | None) -> None:
+    def begin(self, agreed: str, session_id: str | None) -> None:
         self.agreed = agreed
         self.sessions += 1
         self.session_id = session_id
         if session_id is not None and not _SESSION_ID.fullmatch(session_id):
             self._log.warning("the server's session id was ignored: it is not visible ASCII")
             self.session_id = None
+        own = {} if self.session_id is None else {fields.SESSION_ID: self.session_id}
+        # Early revisions ignore the field of the version.
+        self.session_headers = {fields.PROTOCOL_VERSION: agreed, **own}
+        self._posted = {**POSTED, **self.session_headers}
 
     def _learn(self, result: JSONObject, member: str) -> bool:
         tools = result.get(member)

@@ -196,6 +196,7 @@ class PostedRequest:
     def _messages(self, data: bytes, reply: HttpReply) -> bool:
         """Deliver the messages in a body or an event; return whether one is the answer."""
         request, protocol, answered = self.message, self._state.protocol, False
+        facts = protocol.facts_of(request)
         values, repairs = read_values(data)
         log_repairs(repairs, self._state.log)
         for value in values:
@@ -205,10 +206,11 @@ class PostedRequest:
                 value["id"], is_changed = request.id, True
             text = json_text(value) if is_changed else data
             answer = answer_in(value, request.id)
-            for name, said in protocol.facts_of(request).answer_fields(answer or {}):
+            for name, said in facts.answer_fields(answer or {}):
                 if not reply.streams and reply.field(name) not in (None, said):
                     raise InvalidAnswer(f"{name.title()} differs from the answer")
-            text = protocol.incoming(request, value, text, reply.session_id)
+            if facts.tool_list or request.method == INITIALIZE:
+                text = protocol.incoming(request, value, text, reply.field(fields.SESSION_ID))
             self._deliver(RelatedMessage(text, request.id) if answer is None else text)
             answered = answered or answer is not None
         return answered
@@ -252,12 +254,12 @@ class PostedRequest:
         if self.message.revision is not None or cursor.last_id is None:
             raise Disconnected(ended)
         cursor.broke()
-        while not cursor.is_given_up:
+        attempts = self._state.reconnection.max_attempts
+        while cursor.failures <= attempts:
             await sleep(cursor.wait)
             if await self._continue(cursor):
                 return
             cursor.broke()
-        attempts = self._state.reconnection.max_attempts
         raise Disconnected(f"{ended}, and brought no message in {attempts} more connections")
 
     async def _continue(self, cursor: Cursor) -> bool:
@@ -268,7 +270,7 @@ class PostedRequest:
                 if reply.status < 500:
                     await reply.read()
                     raise http_error("GET to resume a stream", reply)
-                self._state.log.info("a stream was not resumed: HTTP %d", reply.status)
+                raise Disconnected(f"HTTP {reply.status}")
         except Disconnected as error:
             self._state.log.info("a stream was not resumed: %s", error)
         return False

@@ -179,7 +179,7 @@ class RenewableSession:
         protocol = self._state.protocol
         if protocol.session_id is None:
             return
-        opening = self._state.http.open("DELETE", protocol.session_headers())
+        opening = self._state.http.open("DELETE", protocol.session_headers)
         try:
             async with asyncio.timeout(_FAREWELL), await opening as reply:
                 # The server may refuse, or not know the session.
@@ -260,10 +260,11 @@ class HttpTransport:
     over_http: Final = True
 
     def __init__(self, http: HttpWire, reconnection: Reconnection) -> None:
+        self.http = http
         self._state = ClientState(http, reconnection)
         url = http.url
         usual = 443 if url.scheme == "https" else 80
-        self.network: Final = OVER_HTTP._replace(host=url.host, port=url.port or usual)
+        self.network = OVER_HTTP._replace(host=url.host, port=url.port or usual)
         self.receive: Final = self._state.inbox.receive
         self.hand_over: Final = self._state.inbox.hand_over
         self._session = RenewableSession(self._state)
@@ -303,7 +304,7 @@ class HttpTransport:
         return None if self._legacy else self._session.stream
 
     def know(self, table_of: Callable[[str], MethodTable]) -> None:
-        """Follow the tables of revisions; `table_of` raises `LookupError` for an unknown one."""
+        """Follow tables of revisions; `table_of` raises `LookupError` for unknown ones."""
         self._state.protocol.table_of = table_of
 
     def wait_within(self, time_left: Callable[[RequestId], float]) -> None:
@@ -360,7 +361,7 @@ class HttpTransport:
                 text = f"{received.error.message}; HTTP+SSE failed too: {error}"
                 failed = HttpError(received.error.status, text, received.error.retry_after)
                 return RefusedPost(Unanswered(message.id, failed))
-            # A protocol error says more than the failed attempt at an older transport.
+            # A protocol error says more than the failed attempt at HTTP+SSE.
             return refusal
         finally:
             self._trying = None

@@ -39,7 +39,7 @@ from .http_state import SHUTTING_DOWN, HttpState
 from .legacy_sse import LegacySse
 from .options import USUAL_HTTP, HttpOptions
 from .resource_metadata import send_document
-from .routes import Route, RouteResponse, Routes
+from .routes import Route, Routes
 from .scope_check import check_known
 from .sessions.servers import Served, cannot_begin
 from .stateful import StatefulHttp
@@ -117,21 +117,24 @@ class HttpApp:
     """An ASGI 3 application for both eras at one endpoint."""
 
     def __init__(self, served: Served, routes: Iterable[Route] = ()) -> None:
-        self._servers, self._revisions, self.options, self.http = served
+        self._servers, self.revisions, self.options, self.http = served
         http = self.http
         self._log = Throttle(__name__)
         listed_only = http.cors is not None and http.cors.credentials
-        self._guard = OriginGuard(http.allowed_hosts, http.allowed_origins, listed_only=listed_only)
+        self.guard = OriginGuard(http.allowed_hosts, http.allowed_origins, listed_only=listed_only)
         self._unchecked: dict[str, _Handler] = {}
         """Handlers without checks, by path: where to get a token, and health."""
         if http.authentication is not None and (resource := http.authentication.resource):
             metadata = partial(send_document, resource.to_json())
             self._unchecked = dict.fromkeys(resource.paths, metadata)
+        for server in self._servers:
+            if publish := getattr(server, "__mcp_publish__", None):
+                self._unchecked |= publish(server, self)
         self._cross_origin: CrossOrigin | None = None
         if http.cors is not None:
-            known = [revision.load().methods.TABLE for revision in self._revisions or ()]
+            known = [revision.load().methods.TABLE for revision in self.revisions or ()]
             tables = known or [server.TABLE for server in self._servers]
-            self._cross_origin = CrossOrigin(http.cors, self._guard.may_call, tables)
+            self._cross_origin = CrossOrigin(http.cors, self.guard.may_call, tables)
         old = (http.old_sse_path, http.old_messages_path) if http.old_sse else ()
         paths = http.path, *old
         reserved = {*paths, *map(other_spelling, paths), *self._unchecked}
@@ -199,7 +202,7 @@ class HttpApp:
     @property
     def has_sessions(self) -> bool:
         """Return whether it keeps sessions, as only handshake revisions do."""
-        spoken = self._revisions or [server.TABLE.rules for server in self._servers]
+        spoken = self.revisions or [server.TABLE.rules for server in self._servers]
         return self.http.sessions and any(revision.era == HANDSHAKE_ERA.name for revision in spoken)
 
     async def _ready(self, exchange: HttpExchange) -> None:
@@ -276,7 +279,7 @@ class HttpApp:
         self._running = running
 
     def _new_running(self) -> "Running":
-        state = HttpState(Served(self._servers, self._revisions, self.options, self.http))
+        state = HttpState(Served(self._servers, self.revisions, self.options, self.http))
         return Running(state, StatelessHttp(state).post)
 
     async def _begin_first(self) -> None:
@@ -291,8 +294,8 @@ class HttpApp:
 
     async def _serve(self, exchange: HttpExchange, running: "Running | None") -> None:
         source = exchange.fields.get(b"host"), exchange.fields.get(b"origin")
-        if source not in self._guard.passed:
-            self._guard.check(*source)
+        if source not in self.guard.passed:
+            self.guard.check(*source)
         while running is None:
             await self._begin_first()
             running = self._running_here
@@ -404,16 +407,10 @@ def _origin(text: str) -> str:
 
 _Handler: TypeAlias = Callable[[HttpExchange], Awaitable[None]]
 
-_PROBING: Final = ("GET", "HEAD")
-
 
 async def _respond_to_probe(exchange: HttpExchange, status: int = 200, text: str = "ok") -> None:
-    method: str = exchange.scope["method"]
-    if method not in _PROBING:
-        raise HttpRefusal.not_allowed(_PROBING)
     # Caches must not keep it.
-    response = RouteResponse({"status": text}, status, {"cache-control": "no-store"})
-    await exchange.send(*response.messages(method))
+    await send_document({"status": text}, exchange, {"cache-control": "no-store"}, status)
 
 
 class Running:

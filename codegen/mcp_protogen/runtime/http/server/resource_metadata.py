@@ -23,13 +23,15 @@ _FIELDS: Final = {
 }
 
 
-async def send_document(document: bytes, exchange: HttpExchange) -> None:
-    """Answer with a document for pages of any origin; raise `HttpRefusal`."""
+async def send_document(
+    document: object, exchange: HttpExchange, fields: Mapping[str, str] = _FIELDS, status: int = 200
+) -> None:
+    """Answer with a document; raise `HttpRefusal`."""
     method: str = exchange.scope["method"]
     if method not in _READING:
         raise HttpRefusal.not_allowed(_READING)
-    content, status = (b"", 204) if method == "OPTIONS" else (document, 200)
-    await exchange.send(*RouteResponse(content, status, _FIELDS).messages(method))
+    content, status = (b"", 204) if method == "OPTIONS" else (document, status)
+    await exchange.send(*RouteResponse(content, status, fields).messages(method))
 
 
 class MetadataApp:

@@ -167,8 +167,9 @@ class StatelessHttp:
 
         2026-07-28, basic/transports/streamable-http, "Sending Messages".
         """
-        extensions = self._shared.bound_server(revision).server.TABLE.extensions
-        if any(call.method in extension.notifications for extension in extensions):
+        table = self._shared.bound_server(revision).server.TABLE
+        name = table.own_name(call.method)
+        if any(name in extension.notifications for extension in table.extensions):
             # Its own connection, for its own principal.
             endpoint = self._new_connection(revision).endpoint
             endpoint.principal = exchange.principal

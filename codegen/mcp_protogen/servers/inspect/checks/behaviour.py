@@ -1,6 +1,7 @@
 """Checks of how a server reacts to requests, right ones and wrong ones."""
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Final
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
@@ -17,7 +18,13 @@ from mcp_protogen.runtime.core.subscriptions import LEVELS
 from mcp_protogen.runtime.messages.envelope import LOG_LEVEL
 from mcp_protogen.servers.inspect.messages import list_member
 from mcp_protogen.servers.inspect.probes import LISTS, NONE, PAGES, SET_LEVEL
-from mcp_protogen.servers.inspect.revision_facts import HTTP, codes_in, value_in
+from mcp_protogen.servers.inspect.revision_facts import (
+    HTTP,
+    codes_in,
+    framing_of,
+    reports_in,
+    value_in,
+)
 from mcp_protogen.servers.inspect.rule_faults import Fault, code_of, fault, members
 from mcp_protogen.servers.inspect.transcript import CLOSED, UNKNOWN_REVISION, Exchange, Transcript
 
@@ -63,7 +70,7 @@ def errors(transcript: Transcript) -> Iterator[Fault]:
     missing = "resource-missing-error" if stateless else "resource-missing-code"
     asked = "unknown-task-code"
     changed = "unknown-task-changed-code" if stateless else asked
-    over_http = stateless and transcript.transport == HTTP
+    over_http = stateless and framing_of(transcript.transport) == HTTP
     # Over HTTP, the code belongs to the status 404 (basic/transports/streamable-http).
     unknown = "error-status" if over_http else "unknown-method-code"
     # A missing name is missing in the header fields, too.
@@ -226,29 +233,27 @@ def logging(transcript: Transcript) -> Iterator[Fault]:
                 )
 
 
-def progress(transcript: Transcript) -> Iterator[Fault]:
-    """Yield reports of progress with an unknown token, or that do not increase."""
-    last: dict[str, float] = {}
-    for exchange in transcript.exchanges:
+def reports(transcript: Transcript) -> Iterator[Fault]:
+    """Yield reports with an unknown token, or whose number does not increase."""
+    last: dict[tuple[str, str], float] = {}
+    stated = reports_in(transcript.revision).items()
+    for exchange, (method, (key, number)) in product(transcript.exchanges, stated):
         meta = members(exchange.request, "params", "_meta")
-        for notification in exchange.notifications("notifications/progress"):
+        for notification in exchange.notifications(method):
             params = members(notification, "params")
-            token, value = params.get("progressToken"), params.get("progress")
-            if token != meta.get("progressToken"):
+            token, value = params.get(key), params.get(number)
+            if token != meta.get(key):
                 message = f"the token {token!r} belongs to no request that is open"
-                yield fault(
-                    "progress-token-unknown", "progressToken", message, exchange, got=notification
-                )
+                yield fault("progress-token-unknown", key, message, exchange, got=notification)
             elif isinstance(value, int | float):
-                if str(token) in last and value <= last[str(token)]:
-                    message = f"{value} comes after {last[str(token)]}"
-                    yield fault(
-                        "progress-not-rising", "progress", message, exchange, got=notification
-                    )
-                last[str(token)] = value
+                report = (method, str(token))
+                if report in last and value <= last[report]:
+                    message = f"{value} comes after {last[report]}"
+                    yield fault("progress-not-rising", number, message, exchange, got=notification)
+                last[report] = value
 
 
 CHECKS = (
     *(opening, errors, error_data, bad_messages, declarations, reading, pages),
-    *(cancellation, batch, logging, progress),
+    *(cancellation, batch, logging, reports),
 )

@@ -1,23 +1,15 @@
 """Checks of subscriptions: the order of messages, their ids, and the request for them."""
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
 from mcp_protogen.base.jsonvalue import is_array
 from mcp_protogen.runtime.core.errors import METHOD_NOT_FOUND
 from mcp_protogen.runtime.messages.envelope import SUBSCRIPTION_ID
-from mcp_protogen.servers.inspect.feature_probes import ACKNOWLEDGED, CHANGES, LISTEN, LISTENING
+from mcp_protogen.servers.inspect.feature_probes import ACKNOWLEDGED, LISTEN, LISTENING
+from mcp_protogen.servers.inspect.revision_facts import selectors_in
 from mcp_protogen.servers.inspect.rule_faults import Fault, fault, members
 from mcp_protogen.servers.inspect.transcript import Exchange, Transcript, same_id
-
-_MEMBERS: Final = {
-    "notifications/tools/list_changed": "toolsListChanged",
-    "notifications/prompts/list_changed": "promptsListChanged",
-    "notifications/resources/list_changed": "resourcesListChanged",
-    "notifications/resources/updated": "resourceSubscriptions",
-    "notifications/tasks": "taskIds",
-}
-"""The notifications of subscriptions, and the members of filters that ask for them."""
 
 
 class _Subscription:
@@ -66,7 +58,7 @@ def _check_incoming(
         if _of(_request_id(incoming), opened) is None:
             message = "the server cancels an unknown subscription"
             yield fault("cancelled-by-server", method, message, exchange, got=incoming)
-    elif method in _MEMBERS or method == ACKNOWLEDGED:
+    elif method in selectors_in(transcript.revision) or method == ACKNOWLEDGED:
         yield from _notification(transcript, exchange, incoming, opened)
     elif not method and (found := _of(incoming.get("id"), opened)):
         if found.cancelled_in is not None:
@@ -84,7 +76,8 @@ def _notification(
 ) -> Iterator[Fault]:
     method: str = one["method"]
     id = members(one, "params", "_meta").get(SUBSCRIPTION_ID)
-    found = _of(id, opened)
+    found, selectors = _of(id, opened), selectors_in(transcript.revision)
+    paths = {selector.member: selector.path for selector in selectors.values()}
     if found is None and not opened:
         message = "nothing was subscribed to"
         yield fault("subscription-unasked", method, message, exchange, got=one)
@@ -95,7 +88,7 @@ def _notification(
     elif method == ACKNOWLEDGED:
         found.is_acknowledged = True
         for member, value in members(one, "params", "notifications").items():
-            path = CHANGES.get(member, ())
+            path = paths.get(member, ())
             if value and not _is_within(value, found.wanted.get(member)):
                 message = f"{member} is acknowledged, and was not asked for"
                 yield fault("acknowledged-too-much", member, message, exchange, got=one)
@@ -109,8 +102,8 @@ def _notification(
         if found.cancelled_in not in (None, exchange):
             message = "the subscription was cancelled"
             yield fault("subscription-goes-on", method, message, exchange, got=one)
-        if not found.wanted.get(_MEMBERS[method]):
-            message = f"the filter has no {_MEMBERS[method]}"
+        if not found.wanted.get(selectors[method].member):
+            message = f"the filter has no {selectors[method].member}"
             yield fault("subscription-unasked", method, message, exchange, got=one)
 
 

@@ -19,6 +19,7 @@ from mcp_protogen.runtime.core.spec import (
     HeaderField,
     NotificationSpec,
     RequestSpec,
+    StreamPlace,
 )
 
 from . import capabilities as c
@@ -42,6 +43,7 @@ TASK_STATUS: Final[NotificationSpec[m.TaskStatusNotificationParams]] = Notificat
     requires=c.REQUIREMENTS["notifications/tasks"],
     phase="any",
     since="2026-07-28",
+    stream=StreamPlace("subscriptions/listen", member="taskIds"),
 )
 """`notifications/tasks`: Say what has become of a task, on a listen stream that asked for it.
 

@@ -9,6 +9,7 @@ from typing import Any, Final, NoReturn
 from ....core.base64url import text_digest
 from ....core.errors import InvalidParams
 from ....core.json import is_object
+from ....core.json_pointers import value_at
 from ....http.server.authentication import ProofRequest, TokenRefused
 from ....server.sealed_state import StateSeal
 from ..signing import InvalidJwt, InvalidKey, check_algorithms, public_key, read_header
@@ -148,8 +149,7 @@ def _unescape(escape: re.Match[str]) -> str:
 
 def _bound_to(claims: Mapping[str, Any]) -> str:
     """RFC 9449, section 6.1."""
-    confirmation = claims.get("cnf")
-    thumbprint = confirmation.get("jkt") if is_object(confirmation) else None
+    thumbprint = value_at(claims, ("cnf", "jkt"))
     if not isinstance(thumbprint, str):
         refuse("The token is not bound to a key")
     return thumbprint

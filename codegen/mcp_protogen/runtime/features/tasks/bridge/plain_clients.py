@@ -9,15 +9,14 @@ from ....core.errors import INTERNAL_ERROR, McpError
 from ....core.json import JSONObject, is_object
 from ....core.options import NO_END, CallOptions, TaskLimits
 from ....core.spec import AnyRequest
-from ....messages.method_table import EXTENSIONS, MethodTable
+from ....messages.method_table import MethodTable
 from ....rpc.endpoint import Endpoint
 from ....rules.handlers import Handlers
-from ....rules.task_kinds import TASK_IDS, TASKS_EXTENSION, is_in_core
+from ....rules.task_kinds import is_in_core, names_tasks
 from ....server.base import SessionBase
 from ....server.context import RequestContext
 from ....server.layers import Layer
 from ..client.calls import TaskCaller
-from ..client.handle import TaskWire
 from ..remote_tasks import TaskCancelled
 
 
@@ -41,20 +40,15 @@ class ServerWithTasks(Protocol):
 
 
 class PlainClients(Layer):
-    ids_member = TASK_IDS
-
     def __init__(self, client: ClientWithTasks, server: ServerWithTasks) -> None:
         self.client: Final = client
         self.server: Final = server
         assert isinstance(client.caller, TaskCaller)
         self.caller: Final[TaskCaller] = client.caller
+        self.wire: Final = client.caller.wire
         self.table: Final = server.owner.TABLE
         """The table of the server in front."""
         self.id_member: Final = self.table.rules.task_id
-
-    @property
-    def wire(self) -> TaskWire:
-        return self.caller.wire
 
     def task_capabilities(self, server: Mapping[str, Any]) -> JSONObject:
         return {}
@@ -68,7 +62,8 @@ class PlainClients(Layer):
                 try:
                     return await self.client.call(spec, params, options, members)
                 except McpError as error:
-                    if not _needs_tasks(error):
+                    data = error.data
+                    if not is_object(data) or not names_tasks(data.get("requiredCapabilities")):
                         raise
             return await self.caller.request(spec, params, options)
         except TaskCancelled as error:
@@ -94,10 +89,3 @@ class PlainClients(Layer):
 
     def answer(self, method: str, members: Mapping[str, Any]) -> Any:
         return self.table.read_result(self.table.spec_of(method), members)
-
-
-def _needs_tasks(error: McpError) -> bool:
-    data: Any = error.data if is_object(error.data) else {}
-    required = data.get("requiredCapabilities")
-    extensions: Any = required.get(EXTENSIONS) if is_object(required) else None
-    return is_object(extensions) and TASKS_EXTENSION in extensions

@@ -14,7 +14,6 @@ from ....core.recent_names import RecentNames
 from ....core.spec import CALL_TOOL, LIST_TOOLS, AnyRequest, Capability
 from ....core.subscriptions import LISTEN
 from ....rpc.peer import all_items
-from ....rules.task_kinds import TASK_IDS
 from ....rules.task_methods import CHANGED, CORE_CHANGED
 from ..on_wire import ClientsTasks
 from ..remote_tasks import TaskCancelled
@@ -28,6 +27,7 @@ class TaskCaller:
     def __init__(self, runtime: ClientRuntime) -> None:
         self._runtime = runtime
         self._wire: TaskWire | None = None
+        self._supports_tasks = False
         self._supports: RecentNames[str] = RecentNames()
         self._changes = 0
 
@@ -38,7 +38,9 @@ class TaskCaller:
         return self._wire
 
     def adopt(self, connection: ClientConnection) -> None:
-        self._wire = TaskWire(self._runtime.client, connection)
+        self._wire = wire = TaskWire(self._runtime.client, connection)
+        declared = self._runtime.peer_capabilities()
+        self._supports_tasks = wire.kind == "core" and CORE_CALLS.declared_in(declared)
         self._supports = RecentNames()
 
     def note_notification(self, method: str, params: Any) -> None:
@@ -110,12 +112,6 @@ class TaskCaller:
             return None
         task = created.to_wire()
         return TaskHandle(self.wire, name, id=task[self.wire.id_member], task=task)
-
-    @property
-    def _supports_tasks(self) -> bool:
-        return self.wire.kind == "core" and CORE_CALLS.declared_in(
-            self._runtime.peer_capabilities()
-        )
 
     def support(self, name: str) -> str | None:
         if self._changes != self._runtime.tool_list_changes:
@@ -199,8 +195,8 @@ class TaskCalls(ClientBase):
         if spec is None or caller.wire.kind != "extension":
             raise LocalError("tasks have no listen streams in this revision")
         ids = {handle.id for handle in handles if handle.id is not None}
-        wanted = spec.params(notifications={TASK_IDS: sorted(ids)})
-        await self.request(spec, wanted)
+        changed = self.TABLE.spec_of(CHANGED).stream
+        await self.request(spec, spec.params(notifications={changed.member: sorted(ids)}))
 
     def task(self, stored: Mapping[str, Any]) -> TaskHandle:
         """Resume a task from `TaskHandle.to_json`; raise `LocalError` for other values.

@@ -29,7 +29,6 @@ from ....messages.method_table import MethodTable
 from ....rpc.jobs import Job
 from ....rules.handlers import Handler
 from ....rules.task_kinds import (
-    TASK_IDS,
     TaskKind,
     has_tasks,
     needs_extension,
@@ -64,8 +63,6 @@ _HANDLERS: Final[Mapping[TaskKind | None, Mapping[str, Handler]]] = {
 
 
 class TaskRequests(Layer):
-    ids_member = TASK_IDS
-
     def __init__(self, runtime: ToolkitRuntime, table: MethodTable, tells_apart: bool) -> None:
         self._runtime = runtime
         self.hidden = frozenset[str]() if tells_apart else frozenset({LIST})
