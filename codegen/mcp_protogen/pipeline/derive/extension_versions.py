@@ -17,7 +17,7 @@ from mcp_protogen.pipeline.extension_ir import VersionIR
 from mcp_protogen.pipeline.inputs.extensions import ExtensionSource
 from mcp_protogen.pipeline.inputs.pinned_extensions import first_version
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
-from mcp_protogen.pipeline.ir import ROLES, MethodIR
+from mcp_protogen.pipeline.ir import ROLES, MethodIR, Role
 from mcp_protogen.runtime.core.extension_versions import VersionError, VersionRule
 
 Json = dict[str, Any]
@@ -96,7 +96,9 @@ def _absent(extension: ExtensionSource, family: Iterable[ExtensionSource]) -> st
 
 def _rule(stated: Json, absent: str, revision: str = "") -> VersionRule:
     error: Json | None = stated.get("error")
-    floors = {role: stated[role]["floor"] for role in ROLES if "floor" in stated[role]}
+    floors: dict[Role, str] = {
+        role: stated[role]["floor"] for role in ROLES if "floor" in stated[role]
+    }
     return VersionRule(
         members={role: stated[role]["member"] for role in ROLES},
         listed=stated["server"]["list"],
