@@ -167,6 +167,7 @@ def test_transport_is_refused_where_it_is_unknown_or_does_not_suit() -> None:
         ("ws", URL): ("wrong-usage", "those that reach a URL are http, streamable-http, "),
         ("http", "server"): ("conflicting-options", "choose one of stdio"),
         ("stdio", URL): ("conflicting-options", "choose one of http, "),
+        ("http", f"{URL}/server-card"): ("conflicting-options", "leave out --transport, or give"),
     }
     for (name, server), (code, hint) in table.items():
         with case((name, server)):

@@ -141,6 +141,9 @@ class ServerOptions:
             names = ", ".join(useless)
             raise conflict(f"{kind} does not use {names}", f"leave out {names}")
         if server.config is None and server.transport is not None:
+            if server.is_card:
+                hint = "leave out --transport, or give the URL of the endpoint"
+                raise conflict("a server card names the transport itself", hint)
             _check_transport(server.transport, server.address, kind)
 
 

@@ -6,13 +6,17 @@ invalid one that the schema accepts is dropped: if alternatives overlap, a value
 one may be right for another.
 """
 
+import copy
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from jsonschema.validators import validator_for
 
+from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import canonical, digest
+from mcp_protogen.base.jsonpointer import NothingThere
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.instep.vectors.cases import Case
@@ -63,20 +67,22 @@ def make(
     """
     options = options or GenerationOptions((revision,))
     source = sources.load(revision, options)
-    of = None
+    of, documents = None, Json()
     if extension:
         given = options.extensions.get(extension)
-        of = extend_revision(extensions.load(extension, schema_folder(), given), source)
+        loaded = extensions.load(extension, schema_folder(), given)
+        of, documents = extend_revision(loaded, source), loaded.facts.get("documents", {})
         source = of.source
     derived = of.derived if of else derive_revision(source)
     document = source.apply_patches()
+    shapes = Shapes(_with_patterns(document, documents.values()))
     chosen = topics(document, derived.ir)
     if of:
         chosen = (topic for topic in chosen if _is_of(topic.subject, of))
     if of_subject:
         chosen = (topic for topic in chosen if of_subject(topic.subject))
     try:
-        made = tuple(_vectors(document, source, derived, chosen))
+        made = tuple(_vectors(document, shapes, source, derived, chosen))
     except NoSampleError as error:
         if revision not in options.schemas and not options.extensions.get(extension):
             raise VectorFault(f"{error.pointer}: {error.message}") from error
@@ -86,6 +92,24 @@ def make(
     return VectorSet(revision, digest(document), made, extension)
 
 
+def _with_patterns(schema: Json, documents: Iterable[Json]) -> Json:
+    """Return a schema with the patterns of texts in documents.
+
+    Types do not check these, but a reader may, like formats.
+    """
+    changed: Json = copy.deepcopy(schema)
+    for document in documents:
+        for place, pattern in document.get("patterns", {}).items():
+            inner: Json = {"$ref": f"#/$defs/{document['type']}"}
+            for step in place.split("/"):
+                if step:
+                    inner = inner["items"] if step == "*" else inner["properties"][step]
+                while "$ref" in inner:
+                    inner = changed["$defs"][inner["$ref"].rpartition("/")[2]]
+            inner["pattern"] = pattern
+    return changed
+
+
 def _is_of(subject: Subject, extension: ExtendedRevision) -> bool:
     """Return whether an extension brings a type, a message, or one more result of a method."""
     claimed = subject.kind == "result" and subject.method in extension.claimed
@@ -93,9 +117,12 @@ def _is_of(subject: Subject, extension: ExtendedRevision) -> bool:
 
 
 def _vectors(
-    document: Json, source: RevisionSource, derived: DerivedRevision, chosen: Iterable[Topic]
+    document: Json,
+    shapes: Shapes,
+    source: RevisionSource,
+    derived: DerivedRevision,
+    chosen: Iterable[Topic],
 ) -> Iterator[Vector]:
-    shapes = Shapes(document)
     samples = Samples(shapes, source.facts.revision)
     making = _VectorMaker(
         samples,
@@ -138,9 +165,18 @@ class _VectorMaker:
         self, topic: Topic, place: Place, accepts: Callable[[Any], bool], seen: set[bytes]
     ) -> Iterator[Vector]:
         for case in wrong(place, self.samples):
+            if case.code == "pattern" and not self._states(case.rule):
+                continue
             vector = self._vector(topic, place, case, valid=False)
             if not accepts(vector.value) and _is_new(vector.value, seen):
                 yield vector
+
+    def _states(self, rule: str) -> bool:
+        """Return whether the schema itself has a keyword, as others come from facts."""
+        with suppress(NothingThere):
+            jsonpointer.get(self.document, rule)
+            return True
+        return False
 
     def _vector(self, topic: Topic, place: Place, case: Case, *, valid: bool) -> Vector:
         validity = "valid" if valid else "invalid"

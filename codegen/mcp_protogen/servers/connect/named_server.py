@@ -80,6 +80,11 @@ class NamedServer:
         return self.config is None and _URL.match(self.name) is not None
 
     @property
+    def is_card(self) -> bool:
+        """Return whether the name is the URL of a server card."""
+        return self.is_url and published_documents()[CARD].is_at(self.name)
+
+    @property
     def address(self) -> str:
         """The kind of address by which transports are sorted: `url`, or `program`."""
         return "url" if self.is_url else "program"
@@ -124,7 +129,7 @@ class NamedServer:
         }
         if self.is_url:
             options = {"http": new_http_client, "headers": self.headers, "auth": self.auth}
-            if published_documents()[CARD].is_at(self.name):
+            if self.is_card:
                 policy = policy_for(self.name)
                 opener = card_client().open_card(self.name, policy=policy, **options)
                 return opener
