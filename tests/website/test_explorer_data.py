@@ -101,6 +101,7 @@ UNPROBED: Final = {
     "csp": "it gives something its name, or allows what no vector has",
     "permissions": "the same",
     "$schema": "its pattern allows one value, as the constant does",
+    "pattern": "no type checks it, so vectors match it",
 }
 """The last steps of patches that no value shows, and why."""
 
