@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from mcp_protogen.servers.bridge.logs import begin_log
 from mcp_protogen.servers.gateway.config import read_settings
-from mcp_protogen.servers.gateway.fronts import make_fronts
+from mcp_protogen.servers.gateway.gateway import Gateway
 from mcp_protogen.servers.gateway.settings import GatewaySettings
 from support.auth.guarding import allowing, telling
 from support.gateway.files import Json, write_file
@@ -100,7 +100,7 @@ async def test_log_of_a_server_that_is_gone_has_no_secret(
         with case(format):
             begin_log("debug", "json" if format == "json" else "text", settings.hide)
             try:
-                *_, front = make_fronts(settings, pkg)
+                *_, front = Gateway(settings, pkg).fronts
                 async with pkg.connect(front) as client:
                     assert [tool async for tool in client.iter_tools()] == []
             finally:
@@ -138,7 +138,7 @@ async def test_server_gets_its_own_token_and_no_token_of_a_client(folder: Path) 
             }
             settings: GatewaySettings = read_settings(write_servers(folder, servers))
             guard = telling(scopes={"read"})
-            async with serving(make_fronts(settings, pkg), authentication=guard) as site:
+            async with serving(Gateway(settings, pkg).fronts, authentication=guard) as site:
                 session = await site.initialize(OLD, allowing("read"))
                 for name in servers:
                     answers = (

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mcp_protogen.servers.gateway.endpoint import make_app
-from mcp_protogen.servers.gateway.fronts import make_fronts
+from mcp_protogen.servers.gateway.gateway import Gateway
 from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
 from support.folders import TESTS
 from support.http.serving import Site, calling_app, serving
@@ -41,7 +41,7 @@ def gateway_settings(*servers: ServerSettings, **options: Any) -> GatewaySetting
 
 def gateway(*servers: ServerSettings, **options: Any) -> list[Any]:
     """Return the servers that clients of a gateway see."""
-    return make_fronts(gateway_settings(*servers, **options), pkg)
+    return Gateway(gateway_settings(*servers, **options), pkg).fronts
 
 
 def client_of(

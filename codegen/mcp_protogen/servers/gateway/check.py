@@ -28,7 +28,7 @@ from mcp_protogen.servers.call.listing import Listing, listing
 from mcp_protogen.servers.connect.failures import ERRORS, NO_CONNECTION, problem_error
 from mcp_protogen.servers.connect.protocol import protocol
 from mcp_protogen.servers.gateway.filters import Filters
-from mcp_protogen.servers.gateway.fronts import make_fronts
+from mcp_protogen.servers.gateway.gateway import Gateway
 from mcp_protogen.servers.gateway.proxies import proxy_for
 from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
 
@@ -84,7 +84,7 @@ async def check_servers(settings: GatewaySettings) -> list[ServerCheck]:
     try:
         # Only the gateway itself knows which items it leaves out.
         servers = tuple(check.server for check in answering)
-        front = make_fronts(replace(settings, servers=servers), package)[-1]
+        front = Gateway(replace(settings, servers=servers), package).fronts[-1]
         async with connect_client(package.in_memory(front), Abilities()) as client:
             await listing(client, [*Kind])
     finally:

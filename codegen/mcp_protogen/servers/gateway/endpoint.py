@@ -9,7 +9,7 @@ from mcp_protogen.servers.bridge.http_side import HttpSide, serve_http
 from mcp_protogen.servers.bridge.logs import log_loss
 from mcp_protogen.servers.connect.protocol import protocol
 from mcp_protogen.servers.gateway.authentication import with_authentication
-from mcp_protogen.servers.gateway.fronts import make_fronts
+from mcp_protogen.servers.gateway.gateway import Gateway
 from mcp_protogen.servers.gateway.readiness import Readiness
 from mcp_protogen.servers.gateway.settings import GatewaySettings
 
@@ -26,12 +26,12 @@ def run_gateway(settings: GatewaySettings, side: HttpSide | None) -> None:
         serve_http(package, lambda http: make_app(settings, package, http), side)
         return
     _log.info("waiting for a client on standard input; its end, or Ctrl-C, ends the gateway")
-    package.run_stdio(make_fronts(settings, package), options=_OPTIONS)
+    package.run_stdio(Gateway(settings, package).fronts, options=_OPTIONS)
 
 
 def make_app(settings: GatewaySettings, package: ModuleType, http: Any) -> Any:
     """Return the ASGI application of a gateway; `http` are `HttpOptions`."""
-    fronts: list[Any] = make_fronts(settings, package)
+    fronts: list[Any] = Gateway(settings, package).fronts
     readiness = Readiness(settings, package)
     if readiness.missing():
         fronts[0].lifespan = readiness.reach_servers

@@ -21,12 +21,13 @@ from mcp_protogen.runtime.toolkit.items import requested_item
 from mcp_protogen.runtime.toolkit.mounting import add_mount
 from mcp_protogen.runtime.toolkit.mounts import Mount
 from mcp_protogen.runtime.toolkit.toolkit_runtime import ToolkitRuntime
-from mcp_protogen.servers.gateway.lists import GatewayServer, ServerList
+from mcp_protogen.servers.gateway.lists import ServerList
 from mcp_protogen.servers.gateway.mounts import GatewayMount, MountSettings
-from mcp_protogen.servers.gateway.names import MOST_CHARACTERS, MOST_KNOWN, names_of
+from mcp_protogen.servers.gateway.names import MOST_CHARACTERS, MOST_KNOWN
 from mcp_protogen.servers.gateway.proxies import proxy_for
 from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
 from mcp_protogen.servers.gateway.tracing import make_telemetry, trace_requests
+from mcp_protogen.servers.gateway.upstream import Upstream
 
 _PAGE: Final = 1000
 """The items on a page: many clients read only the first one."""
@@ -100,15 +101,9 @@ def _ttl(lists: Iterable[ServerList]) -> int:
     return 0 if least == inf else max(0, int((least - now) * 1000))
 
 
-def make_fronts(settings: GatewaySettings, package: ModuleType) -> list[ServerBase[Any]]:
-    """Return a server for each revision of clients."""
-    upstreams = [GatewayServer(server, names_of(server)) for server in settings.servers]
-    return [make_front(settings, upstreams, package, revision) for revision in package.REVISIONS]
-
-
 def make_front(
     settings: GatewaySettings,
-    upstreams: Iterable[GatewayServer],
+    upstreams: Iterable[Upstream],
     package: ModuleType,
     revision: Revision,
 ) -> ServerBase[Any]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from logging import getLogger
 from math import inf
 from typing import Any, Final
 from weakref import ref
@@ -11,31 +10,11 @@ from mcp_protogen.runtime.core.models.base import declared_member, member_at
 from mcp_protogen.runtime.server.base import ServerBase
 from mcp_protogen.runtime.server.context import RequestContext
 from mcp_protogen.runtime.toolkit.links import Link
-from mcp_protogen.servers.gateway.names import LONGEST, ServerNames, is_uri
-from mcp_protogen.servers.gateway.settings import ServerSettings
+from mcp_protogen.servers.gateway.names import LONGEST, is_uri
+from mcp_protogen.servers.gateway.upstream import MOST_ITEMS, Upstream
 
-_log: Final = getLogger("mcp_protogen.gateway")
-
-MOST_ITEMS: Final = 2000
-_MOST_SAID: Final = 5 * MOST_ITEMS
 _LONG: Final = 64
 """Names of more characters are refused by some clients and models."""
-
-
-class GatewayServer:
-    """A server behind the gateway, for all clients."""
-
-    def __init__(self, settings: ServerSettings, names: ServerNames) -> None:
-        self.settings, self.names = settings, names
-        self.last_keys: dict[str, frozenset[str]] = {}
-        """The names and URIs of its last list for any client, by list."""
-        self._said: set[str] = set()
-
-    def say_once(self, text: str) -> None:
-        """Log a warning about its items, unless it was logged before."""
-        if text not in self._said and len(self._said) < _MOST_SAID:
-            self._said.add(text)
-            _log.warning("%s: %s", self.settings.name, text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +85,7 @@ class ListWalk(Link):
     """A server while the pages of a list are read, which leaves out what clients do not see."""
 
     link: Link
-    upstream: GatewayServer
+    upstream: Upstream
     name: str
     hints: list[tuple[float, bool]] = field(default_factory=list[tuple[float, bool]])
     """The time until which each page is fresh, and whether it is public."""

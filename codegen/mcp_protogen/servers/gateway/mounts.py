@@ -23,12 +23,12 @@ from mcp_protogen.runtime.toolkit.revision_models import LISTS
 from mcp_protogen.servers.gateway.access_log import LoggedMount
 from mcp_protogen.servers.gateway.lists import (
     NOTHING,
-    GatewayServer,
     ListMark,
     ListWalk,
     ServerList,
 )
 from mcp_protogen.servers.gateway.names import is_uri
+from mcp_protogen.servers.gateway.upstream import Upstream
 
 _log: Final = getLogger("mcp_protogen.gateway")
 
@@ -65,7 +65,7 @@ class GatewayMount(LoggedMount):
     def __init__(
         self,
         above: ServerBase[Any],
-        upstream: GatewayServer,
+        upstream: Upstream,
         proxy: Proxy,
         settings: MountSettings,
         publish_soon: Callable[[OpenConnection, str], None],
