@@ -91,7 +91,9 @@ class GatewayRuntime(ToolkitRuntime):
 
     def _publish_now(self, to: OpenConnection, method: str) -> None:
         self._changed.discard((to, method))
-        self.send(method, None, [to])
+        if to in self.connections:
+            # Else the client has left meanwhile.
+            self.send(method, None, [to])
 
 
 def _ttl(lists: Iterable[ServerList]) -> int:
