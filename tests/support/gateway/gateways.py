@@ -63,9 +63,12 @@ def client_at(address: str | Command, one: Any, **headers: str) -> AbstractAsync
 
 
 @asynccontextmanager
-async def serve_gateway(settings: GatewaySettings, **http: Any) -> AsyncGenerator[Site, None]:
+async def serve_gateway(
+    served: GatewaySettings | Gateway, **http: Any
+) -> AsyncGenerator[Site, None]:
     """Serve a gateway over HTTP, and yield a caller; `http` are fields of `HttpOptions`."""
-    async with calling_app(make_app(settings, pkg, pkg.HttpOptions(**http))) as site:
+    gateway = served if isinstance(served, Gateway) else Gateway(served, pkg)
+    async with calling_app(make_app(gateway, pkg, pkg.HttpOptions(**http))) as site:
         yield site
 
 

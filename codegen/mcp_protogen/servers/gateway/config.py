@@ -8,9 +8,10 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import cache, partial
+from hashlib import sha256
 from logging import getLogger
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -48,7 +49,10 @@ _TABLE: Final = "gateway"
 _LATER: Final = frozenset({"admin", "exchange", "lock", "rules"})
 """Members that a later version will read."""
 _MADE: Final = frozenset(
-    {"file", "servers", "place", "address", "opener", "transport", "telemetry"}
+    {
+        *("file", "servers", "place", "address", "opener", "opener_digest", "transport"),
+        *("telemetry", "secrets"),
+    }
 )
 """Settings that are not members of a file."""
 _OF_HOST: Final = {field.alias or name for name, field in ConfigEntry.model_fields.items()}
@@ -69,14 +73,25 @@ _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 _log: Final = getLogger("mcp_protogen.gateway")
 
 
-def read_settings(file: Path, side: HttpSide | None = None) -> GatewaySettings:
+def read_settings(
+    file: Path,
+    side: HttpSide | None = None,
+    on_file: Callable[[Path], object] = lambda _: None,
+) -> GatewaySettings:
     """Return the settings in a file; raise `ProblemError` with all its problems.
 
-    Those for clients over HTTP may exclude what is for one user.
+    Those for clients over HTTP may exclude what is for one user. `on_file` is called before each
+    file is read.
     """
-    settings = _ConfigFile(file).settings()
+    settings = _ConfigFile(file, on_file).settings()
+    check_users(settings, side)
+    return settings
+
+
+def check_users(settings: GatewaySettings, side: HttpSide | None) -> None:
+    """Raise `ProblemError` if the users that a gateway may have must not be its users."""
     if side is None:
-        return settings
+        return
     check_callers(settings, side)
     if settings.auth:
         # A login is that of one user, and others would act in their name.
@@ -87,16 +102,17 @@ def read_settings(file: Path, side: HttpSide | None = None) -> GatewaySettings:
             for server in settings.servers
             if server.auth == "oauth"
         )
-    return settings
 
 
 class _ConfigFile(ConfigSource):
     """A file with all its problems."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, on_file: Callable[[Path], object]) -> None:
+        self._on_file = on_file
         self._problems: list[Problem] = []
         self._secrets: dict[str, str] = {}
         self._is_toml = file.suffix.lower() == ".toml"
+        on_file(file)
         try:
             text = file.read_text("utf-8-sig")
             content: Any = tomllib.loads(text) if self._is_toml else read_commented(text)
@@ -193,8 +209,19 @@ class _ConfigFile(ConfigSource):
             address=address,
             transport="HTTP" if entry.address else "stdio",
             opener=opener,
+            opener_digest=self._digest(entry, said, at),
             auth="none" if auth is None else str(said).partition(":")[0],
         )
+
+    def _digest(self, entry: ConfigEntry, said: object, at: str) -> str:
+        # A file with problems is refused, and must not get each problem twice.
+        auth = None if self._problems else self.fill(said, f"{at}/auth", "auth")
+        made_from = json.dumps([entry.model_dump(), auth], sort_keys=True)
+        return sha256(made_from.encode()).hexdigest()
+
+    def _read_env_file(self, file: str, at: str, server: str) -> dict[str, str]:
+        self._on_file(self._folder / file)
+        return super()._read_env_file(file, at, server)
 
     def _authorization(self, said: str, entry: ConfigEntry, at: str) -> Any:
         kind, _, rest = said.partition(":")
@@ -283,6 +310,7 @@ class _ConfigFile(ConfigSource):
         if found is None:
             text, problem = super()._look_up(placeholder)
             return text, _NO_INPUT if placeholder["input"] else problem
+        self._on_file(self._folder / found[1])
         try:
             return (self._folder / found[1]).read_text("utf-8").strip(), ""
         except (OSError, ValueError) as error:

@@ -10,7 +10,6 @@ from mcp_protogen.servers.bridge.logs import log_loss
 from mcp_protogen.servers.connect.protocol import protocol
 from mcp_protogen.servers.gateway.authentication import with_authentication
 from mcp_protogen.servers.gateway.gateway import Gateway
-from mcp_protogen.servers.gateway.readiness import Readiness
 from mcp_protogen.servers.gateway.settings import GatewaySettings
 
 _log: Final = getLogger("mcp_protogen.gateway")
@@ -21,22 +20,23 @@ _OPTIONS: Final = Options(lenient=True, on_loss=log_loss)
 def run_gateway(settings: GatewaySettings, side: HttpSide | None) -> None:
     """Serve clients until the end; raise `ProblemError` if the gateway cannot start."""
     package = protocol()
+    gateway = Gateway(settings, package)
     if side is not None:
         _log.info("serving %s", side.url)
-        serve_http(package, lambda http: make_app(settings, package, http), side)
+        serve_http(package, lambda http: make_app(gateway, package, http), side)
         return
     _log.info("waiting for a client on standard input; its end, or Ctrl-C, ends the gateway")
-    package.run_stdio(Gateway(settings, package).fronts, options=_OPTIONS)
+    package.run_stdio(gateway.fronts, options=_OPTIONS)
 
 
-def make_app(settings: GatewaySettings, package: ModuleType, http: Any) -> Any:
+def make_app(gateway: Gateway, package: ModuleType, http: Any) -> Any:
     """Return the ASGI application of a gateway; `http` are `HttpOptions`."""
-    fronts: list[Any] = Gateway(settings, package).fronts
-    readiness = Readiness(settings, package)
-    if readiness.missing():
-        fronts[0].lifespan = readiness.reach_servers
+    first: Any = gateway.fronts[0]
+    first.lifespan = gateway.readiness.reach_servers
     app = package.http_app(
-        fronts, options=_OPTIONS, http=with_authentication(package, settings, http)
+        gateway.fronts,
+        options=_OPTIONS,
+        http=with_authentication(package, gateway.settings, http),
     )
-    app.missing = readiness.missing
+    app.missing = gateway.readiness.missing
     return app

@@ -6,7 +6,7 @@ if the upstream speaks it.
 
 from asyncio import gather, get_running_loop
 from collections.abc import Iterable, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, partial
 from math import inf
 from types import ModuleType
 from typing import Any, Final, cast
@@ -14,17 +14,13 @@ from typing import Any, Final, cast
 from mcp_protogen import __version__
 from mcp_protogen.runtime.core.models.base import WireModel
 from mcp_protogen.runtime.core.revision import Revision
-from mcp_protogen.runtime.rules.handlers import Handlers
 from mcp_protogen.runtime.server.base import ServerBase, SessionBase
-from mcp_protogen.runtime.server.context import OpenConnection
 from mcp_protogen.runtime.toolkit.items import requested_item
-from mcp_protogen.runtime.toolkit.mounting import add_mount
-from mcp_protogen.runtime.toolkit.mounts import Mount
-from mcp_protogen.runtime.toolkit.toolkit_runtime import ToolkitRuntime
 from mcp_protogen.servers.gateway.lists import ServerList
 from mcp_protogen.servers.gateway.mounts import GatewayMount, MountSettings
-from mcp_protogen.servers.gateway.names import MOST_CHARACTERS, MOST_KNOWN
+from mcp_protogen.servers.gateway.names import MOST_CHARACTERS
 from mcp_protogen.servers.gateway.proxies import proxy_for
+from mcp_protogen.servers.gateway.remounting import RemountingRuntime
 from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
 from mcp_protogen.servers.gateway.tracing import make_telemetry, trace_requests
 from mcp_protogen.servers.gateway.upstream import Upstream
@@ -32,17 +28,9 @@ from mcp_protogen.servers.gateway.upstream import Upstream
 _PAGE: Final = 1000
 """The items on a page: many clients read only the first one."""
 
-_PAUSE: Final = 0.1
-"""The time in which the changes of a list are one for its clients."""
 
-
-class GatewayRuntime(ToolkitRuntime):
+class GatewayRuntime(RemountingRuntime):
     """The runtime's part of a front, which merges the lists of its servers."""
-
-    def __init__(self, owner: Handlers) -> None:
-        super().__init__(owner)
-        self._changed: set[tuple[OpenConnection, str]] = set()
-        self._known_owners = lru_cache(maxsize=MOST_KNOWN)(self._find_owners)
 
     @property
     def wants_scopes(self) -> bool:
@@ -50,20 +38,31 @@ class GatewayRuntime(ToolkitRuntime):
         return False
 
     async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
+        return await self.repeat(partial(self._answer, method, session, params))
+
+    async def _answer(self, method: str, session: SessionBase, params: Any) -> Any:
         kind, key = requested_item(method, params)
+        asking = self.find_asking(kind, key, session.__mcp_runtime__)
+        if asking is not None:
+            return await asking.answer(method, session, params)
         # Clients may send any text.
-        find = self._known_owners if len(key) <= MOST_CHARACTERS else self._find_owners
+        find = self.known_owners if len(key) <= MOST_CHARACTERS else self.find_owners
         owners = find(kind, key)
         if len(owners) == 1:
             return await owners[0].answer(method, session, params)
         return await super().answer(method, session, params)
 
-    def _find_owners(self, kind: str, key: str) -> Sequence[Mount]:
-        return [mount for mount in self.catalogue.mounts if mount.may_have(kind, key)]
+    async def _lists(
+        self, field: str, session: SessionBase
+    ) -> tuple[Sequence[GatewayMount], Sequence[ServerList]]:
+        while True:
+            mounts = self.mounts
+            lists = await gather(*(mount.list_of(field, session) for mount in mounts))
+            if self.mounts is mounts:
+                return mounts, lists
 
     async def page(self, field: str, session: SessionBase, params: Any) -> Any:
-        mounts = cast(Sequence[GatewayMount], self.catalogue.mounts)
-        lists = await gather(*(mount.list_of(field, session) for mount in mounts))
+        mounts, lists = await self._lists(field, session)
         entries: list[Any] = []
         owners: dict[str, str] = {}
         for mount, listed in zip(mounts, lists, strict=True):
@@ -83,18 +82,6 @@ class GatewayRuntime(ToolkitRuntime):
         scope = "public" if is_public else "private"
         return page.model_copy(update={"ttl_ms": _ttl(lists), "cache_scope": scope})
 
-    def publish_soon(self, to: OpenConnection, method: str) -> None:
-        """Tell a client of a changed list; further changes until then are the same."""
-        if (to, method) not in self._changed:
-            self._changed.add((to, method))
-            get_running_loop().call_later(_PAUSE, self._publish_now, to, method)
-
-    def _publish_now(self, to: OpenConnection, method: str) -> None:
-        self._changed.discard((to, method))
-        if to in self.connections:
-            # Else the client has left meanwhile.
-            self.send(method, None, [to])
-
 
 def _ttl(lists: Iterable[ServerList]) -> int:
     """Return the time for which all lists are fresh, in milliseconds."""
@@ -104,12 +91,9 @@ def _ttl(lists: Iterable[ServerList]) -> int:
 
 
 def make_front(
-    settings: GatewaySettings,
-    upstreams: Iterable[Upstream],
-    package: ModuleType,
-    revision: Revision,
+    settings: GatewaySettings, package: ModuleType, revision: Revision
 ) -> ServerBase[Any]:
-    """Return the server for clients of one revision."""
+    """Return the server for clients of one revision, still without upstream servers."""
     app: Any = revision.load().App
     members = {"__mcp_runtime__": cached_property(GatewayRuntime), "page_size": _PAGE}
     about = {"title": settings.title, "instructions": settings.instructions}
@@ -118,15 +102,41 @@ def make_front(
     )
     if settings.telemetry:
         front.middleware = (make_telemetry(package),)
-    runtime = cast(GatewayRuntime, front.__mcp_runtime__)
-    for upstream in upstreams:
-        server = upstream.settings
-        proxy = proxy_for(package, server)
-        if settings.telemetry:
-            proxy = trace_requests(proxy, make_telemetry(package, server.name))
-        mount, soon = _mount_settings(settings, server), runtime.publish_soon
-        add_mount(runtime, GatewayMount(front, upstream, proxy, mount, soon))
     return front
+
+
+def mounts_for(
+    front: ServerBase[Any],
+    settings: GatewaySettings,
+    upstreams: Iterable[Upstream],
+    package: ModuleType,
+) -> list[GatewayMount]:
+    """Return a mount for each upstream server: that of the front, or a new one."""
+    runtime = cast(GatewayRuntime, front.__mcp_runtime__)
+    known = {mount.upstream: mount for mount in runtime.mounts}
+    mounts: list[GatewayMount] = []
+    for upstream in upstreams:
+        if (mount := known.get(upstream)) is None:
+            server = upstream.settings
+            proxy = proxy_for(package, server)
+            if settings.telemetry:
+                proxy = trace_requests(proxy, make_telemetry(package, server.name))
+            mounted = _mount_settings(settings, server)
+            mount = GatewayMount(front, upstream, proxy, mounted, runtime.publish_soon)
+        mounts.append(mount)
+    return mounts
+
+
+def change_front(
+    front: ServerBase[Any], settings: GatewaySettings, mounts: Iterable[GatewayMount]
+) -> None:
+    """Put other settings and mounts into effect."""
+    mounted = tuple(mounts)
+    for mount in mounted:
+        mount.list_timeout = settings.list_timeout
+    # New sessions read it.
+    vars(front)["instructions"] = settings.instructions
+    cast(GatewayRuntime, front.__mcp_runtime__).remount(mounted)
 
 
 def _mount_settings(settings: GatewaySettings, server: ServerSettings) -> MountSettings:

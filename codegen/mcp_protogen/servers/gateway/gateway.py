@@ -1,24 +1,95 @@
 """A gateway: its upstream servers, and the front for clients of each revision."""
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from logging import getLogger
 from types import ModuleType
 from typing import Any, Final
 
+from mcp_protogen.base.problems import Problem
 from mcp_protogen.runtime.server.base import ServerBase
-from mcp_protogen.servers.gateway.fronts import make_front
+from mcp_protogen.servers.gateway.fronts import change_front, make_front, mounts_for
 from mcp_protogen.servers.gateway.names import names_of
-from mcp_protogen.servers.gateway.settings import GatewaySettings
+from mcp_protogen.servers.gateway.readiness import Readiness
+from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
 from mcp_protogen.servers.gateway.upstream import Upstream
+
+_log: Final = getLogger("mcp_protogen.gateway")
+
+_AT_START: Final = ("name", "title", "auth")
+"""Settings that apply after a restart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reload:
+    """The last time at which the file was read, and the problems for which it was not applied."""
+
+    at: datetime
+    problems: Sequence[Problem] = ()
 
 
 class Gateway:
     """The upstream servers, by name and in the order of the file, mounted in each front."""
 
     def __init__(self, settings: GatewaySettings, package: ModuleType) -> None:
-        self.settings: Final = settings
-        self.upstreams: Final = {
-            server.name: Upstream(server, names_of(server)) for server in settings.servers
-        }
+        self._package: Final = package
+        self.settings = settings
+        self.last_reload = Reload(datetime.now(UTC))
+        self.readiness: Final = Readiness(package)
+        self.upstreams: dict[str, Upstream] = {}
         self.fronts: Final[list[ServerBase[Any]]] = [
-            make_front(settings, self.upstreams.values(), package, revision)
-            for revision in package.REVISIONS
+            make_front(settings, package, revision) for revision in package.REVISIONS
         ]
+        self._serve(settings)
+
+    def apply(self, settings: GatewaySettings) -> None:
+        """Serve other settings, in the loop that serves clients.
+
+        Servers whose settings are the same keep their connections. Requests that others have got
+        can finish, and all other requests are for the new servers.
+        """
+        running = self.settings
+        kept = {name: getattr(running, name) for name in _AT_START}
+        for name, value in kept.items():
+            if value != getattr(settings, name):
+                _log.warning("%s: %s of the gateway applies after a restart", settings.file, name)
+        before = self.upstreams
+        self._serve(replace(settings, telemetry=running.telemetry, **kept))
+        self.last_reload = Reload(datetime.now(UTC))
+        changes = ", ".join(_changes(before, self.upstreams)) or "no server has changed"
+        _log.info("%s was read again: %s", settings.file, changes)
+
+    def refuse(self, problems: Sequence[Problem]) -> None:
+        """Go on with the last settings, because a file has problems."""
+        self.last_reload = Reload(datetime.now(UTC), tuple(problems))
+        for problem in problems:
+            _log.error("%s", " ".join(line.strip() for line in problem.lines))
+        _log.error("%s was not applied; nothing has changed", self.settings.file)
+
+    def _serve(self, settings: GatewaySettings) -> None:
+        upstreams = {server.name: self._upstream(server) for server in settings.servers}
+        # Nothing has changed if one of them cannot be mounted.
+        mounts = [
+            mounts_for(front, settings, upstreams.values(), self._package) for front in self.fronts
+        ]
+        self.settings, self.upstreams = settings, upstreams
+        self.readiness.expect(settings.servers)
+        for front, mounted in zip(self.fronts, mounts, strict=True):
+            change_front(front, settings, mounted)
+
+    def _upstream(self, server: ServerSettings) -> Upstream:
+        known = self.upstreams.get(server.name)
+        if known is not None and known.settings == server:
+            return known
+        return Upstream(server, names_of(server))
+
+
+def _changes(before: dict[str, Upstream], after: dict[str, Upstream]) -> Iterator[str]:
+    for name in before.keys() - after.keys():
+        yield f"{name} has left"
+    for name, upstream in after.items():
+        if name not in before:
+            yield f"{name} is new"
+        elif before[name] is not upstream:
+            yield f"{name} has changed"

@@ -2,7 +2,7 @@
 
 import re
 from asyncio import Task, gather, get_running_loop, sleep, wait
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from logging import getLogger
@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 from mcp_protogen.runtime.core.connection_errors import Disconnected
 from mcp_protogen.runtime.core.errors import METHOD_NOT_FOUND, ProtocolError
 from mcp_protogen.runtime.core.json import json_text
+from mcp_protogen.runtime.core.subscriptions import RESOURCE_UPDATED, SUBSCRIBE
 from mcp_protogen.runtime.core.uri_templates import parse_uri_template
 from mcp_protogen.runtime.server.base import ServerBase, SessionBase
 from mcp_protogen.runtime.server.context import OpenConnection, RequestContext
@@ -20,7 +21,7 @@ from mcp_protogen.runtime.toolkit.mounts import MountedItem
 from mcp_protogen.runtime.toolkit.remote_mounts import Proxy
 from mcp_protogen.runtime.toolkit.remotes import RemoteSettings
 from mcp_protogen.runtime.toolkit.revision_models import LISTS
-from mcp_protogen.servers.gateway.access_log import LoggedMount
+from mcp_protogen.servers.gateway.leaving import LeavingMount, ServerLeft
 from mcp_protogen.servers.gateway.lists import (
     NOTHING,
     ListMark,
@@ -59,7 +60,7 @@ class MountSettings(RemoteSettings):
     """The time for which the items of a server that cannot be reached stay listed."""
 
 
-class GatewayMount(LoggedMount):
+class GatewayMount(LeavingMount):
     """A server for the clients of one revision, with its lists."""
 
     def __init__(
@@ -73,7 +74,7 @@ class GatewayMount(LoggedMount):
         super().__init__(above, upstream.names, proxy, upstream.settings.opener, settings)
         self.upstream = upstream
         self.server_name = upstream.settings.name
-        self._list_timeout, self._keep = settings.list_timeout, settings.keep_lists
+        self._keep = settings.keep_lists
         self._most = settings.max_connections
         self._publish_soon = publish_soon
         self._lists: dict[tuple[_Client, str], ServerList] = {}
@@ -81,6 +82,20 @@ class GatewayMount(LoggedMount):
         self._down: dict[_About, float] = {}
         """The times since which they cannot be had."""
         self._asking: dict[tuple[_Client, str], _Asking] = {}
+
+    @property
+    def list_timeout(self) -> float:
+        """The time that a list or listen stream waits for the server."""
+        return self._settings.list_timeout
+
+    @list_timeout.setter
+    def list_timeout(self, seconds: float) -> None:
+        self._settings = replace(self._settings, list_timeout=seconds)
+
+    def take_levels(self, mounts: Iterable["GatewayMount"]) -> None:
+        """Note the levels of log entries that clients have asked other servers for."""
+        for mount in mounts:
+            self._levels |= mount._levels
 
     def owns(self, uri: str) -> bool:
         # Its names tell which URIs change.
@@ -91,6 +106,8 @@ class GatewayMount(LoggedMount):
         return self.above.__mcp_runtime__
 
     async def publish(self, to: OpenConnection, method: str, uri: str | None) -> None:
+        if self.has_left:
+            return
         if uri is None:
             is_shared = self.upstream.settings.catalogue == "shared"
             for connection in [*self._runtime.connections] if is_shared else [to]:
@@ -111,14 +128,18 @@ class GatewayMount(LoggedMount):
 
     async def _find_owner(self, kind: str, key: str, session: SessionBase) -> "GatewayMount | None":
         """Return the first server in the file that lists an item, if it may have several owners."""
-        mounts: Sequence[GatewayMount] = self._runtime.catalogue.mounts
-        rivals = [mount for mount in mounts if mount.may_have(kind, key)]
+        if self.has_left:
+            raise ServerLeft(self.server_name)
+        mounts = self._runtime.mounts
+        rivals: Sequence[GatewayMount] = self._runtime.find_owners(kind, key)
         if rivals[0] is not self:
             return None  # The first one has already looked for it.
         if len(rivals) == 1:
             return self
         asked = [(mount, name) for mount in rivals for name in FIELDS[kind]]
         lists = await gather(*(mount.list_of(name, session) for mount, name in asked))
+        if self._runtime.mounts is not mounts:
+            raise ServerLeft(self.server_name)  # Or another one has come.
         found = zip(asked, lists, strict=True)
         owners = (mount for (mount, name), listed in found if _has(listed.keys, name, key))
         return next(owners, None)
@@ -127,6 +148,25 @@ class GatewayMount(LoggedMount):
         owner = await self._find_owner("resources", self.full_uri(own), session)
         if owner is not None:
             await super(GatewayMount, owner).change_subscription(method, session, own)
+
+    async def follow_again(self, session: SessionBase, uri: str) -> None:
+        """Subscribe its owner to a resource that another server had, and that may differ here."""
+        owner = await self._find_owner("resources", uri, session)
+        own = None if owner is None else owner.prefix.strip("resources", uri)
+        if owner is not None and own is not None:
+            await owner._follow_later(session.__mcp_runtime__, own)
+
+    async def _follow_later(self, outer: RequestContext, own: str) -> None:
+        remote = self._remote(self._key(outer), outer)
+        uris = remote.attached[outer.connection].uris
+        if own not in uris:
+            uris.add(own)
+            if remote.is_open:
+                await self._subscribe(remote, SUBSCRIBE, (own,))
+                await self.publish(outer.connection, RESOURCE_UPDATED, own)
+            else:
+                # It subscribes and tells as soon as it is open, however often it fails before.
+                remote.again = True
 
     async def list_of(self, name: str, session: SessionBase) -> ServerList:
         """Return a list of the server for a client: as it is, or else the last one."""
@@ -138,7 +178,7 @@ class GatewayMount(LoggedMount):
         asking = self._asking.get((client, name))
         if asking is None:
             asking = self._ask(client, name, outer)
-        left = asking.began + self._list_timeout - now
+        left = asking.began + self.list_timeout - now
         if left > 0:
             await wait([asking.work], timeout=left)
         listed = self._best_list(client, name)
@@ -188,7 +228,7 @@ class GatewayMount(LoggedMount):
             self._publish_change(name, outer)
 
     def _note_failure(self, about: _About, error: Exception, outer: RequestContext) -> None:
-        if about in self._down:
+        if self.has_left or about in self._down:
             return
         server, name = self.upstream.settings.name, about[1]
         _log.warning("%s: its %s cannot be listed: %s", server, name, error)
@@ -208,6 +248,8 @@ class GatewayMount(LoggedMount):
 
     def _publish_change(self, name: str, outer: RequestContext) -> None:
         """Tell the client of a list, also on its listen streams, which have connections."""
+        if self.has_left:
+            return
         kind, remote = "resources" if is_uri(name) else name, self._remotes.get(self._key(outer))
         connections = [outer.connection]
         if remote is not None:

@@ -1,7 +1,7 @@
 """Whether the required servers have been reached."""
 
 from asyncio import sleep, timeout
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from logging import getLogger
 from types import ModuleType
@@ -9,7 +9,7 @@ from typing import Final
 
 from mcp_protogen.runtime.core.tasks import Tasks
 from mcp_protogen.servers.connect.failures import ERRORS
-from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
+from mcp_protogen.servers.gateway.settings import ServerSettings
 
 _log: Final = getLogger("mcp_protogen.gateway")
 
@@ -21,9 +21,26 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 class Readiness:
     """The required servers that have not been reached so far."""
 
-    def __init__(self, settings: GatewaySettings, package: ModuleType) -> None:
+    def __init__(self, package: ModuleType) -> None:
         self._connect = package.connect
-        self._missing = {server.name: server for server in settings.servers if server.required}
+        self._required: dict[str, ServerSettings] = {}
+        self._missing: dict[str, ServerSettings] = {}
+        self._tasks: Tasks | None = None
+
+    def expect(self, servers: Iterable[ServerSettings]) -> None:
+        """Wait for those of these servers that are required, and only for them.
+
+        Servers that have been reached are not reached again, unless their settings differ.
+        """
+        known = self._required
+        self._required = {server.name: server for server in servers if server.required}
+        for name in self._missing.keys() - self._required.keys():
+            del self._missing[name]
+        for name, server in self._required.items():
+            if known.get(name) != server:
+                self._missing[name] = server
+                if self._tasks is not None:
+                    self._tasks.start(self._reach(server))
 
     def missing(self) -> Sequence[str]:
         """Return the names of servers that have not been reached."""
@@ -32,20 +49,22 @@ class Readiness:
     @asynccontextmanager
     async def reach_servers(self) -> AsyncGenerator[None, None]:
         """Connect to each until it answers; a lifespan."""
-        tasks = Tasks()
+        tasks = self._tasks = Tasks()
         for server in self._missing.values():
             tasks.start(self._reach(server))
         try:
             yield
         finally:
+            self._tasks = None
             await tasks.cancel()
 
     async def _reach(self, server: ServerSettings) -> None:
         pause = _FIRST_PAUSE
-        while server.name in self._missing:
+        while self._missing.get(server.name) is server:
             try:
                 async with timeout(_OPENING), self._connect(server.opener):
-                    del self._missing[server.name]
+                    if self._missing.get(server.name) is server:
+                        del self._missing[server.name]
             except ERRORS as error:
                 text = "%s, which is required, cannot be reached: %s; the next attempt is in %g s"
                 _log.warning(text, server.name, error, pause)

@@ -62,7 +62,9 @@ class ServerSettings:
     """The file and the JSON pointer of the server, for messages."""
     address: str
     """The URL or the program, without secrets, for messages."""
-    opener: Opener = field(repr=False)
+    opener: Opener = field(repr=False, compare=False)
+    opener_digest: str = field(default="", repr=False)
+    """A digest of what the opener was made from: settings read twice have different openers."""
     prefix: Text
     """The text before names; empty for none. By default the name."""
     separator: Separator = "_"
