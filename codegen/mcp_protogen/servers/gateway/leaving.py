@@ -7,7 +7,7 @@ from typing import Any, Final
 from mcp_protogen.runtime.core.errors import INTERNAL_ERROR, McpError
 from mcp_protogen.runtime.server.context import RequestContext
 from mcp_protogen.runtime.toolkit.remotes import Remote, RemoteKey
-from mcp_protogen.servers.gateway.access_log import LoggedMount
+from mcp_protogen.servers.gateway.circuit import GuardedMount
 
 DRAIN: Final = 30.0
 """The time in which requests that a server got before it left can finish."""
@@ -21,7 +21,7 @@ class ServerLeft(McpError):
         super().__init__(INTERNAL_ERROR, f"The server of {server} has left the gateway", data)
 
 
-class LeavingMount(LoggedMount):
+class LeavingMount(GuardedMount):
     """A server that can leave; requests that it has not got by then raise `ServerLeft`."""
 
     has_left = False

@@ -74,6 +74,8 @@ class GatewayMount(LeavingMount):
         super().__init__(above, upstream.names, proxy, upstream.settings.opener, settings)
         self.upstream = upstream
         self.server_name = upstream.settings.name
+        self.circuit = upstream.circuit
+        self.connects_for_requests = upstream.settings.transport == "HTTP"
         self._keep = settings.keep_lists
         self._most = settings.max_connections
         self._publish_soon = publish_soon

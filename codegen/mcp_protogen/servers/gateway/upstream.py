@@ -3,6 +3,7 @@
 from logging import getLogger
 from typing import Final
 
+from mcp_protogen.servers.gateway.circuit import Circuit
 from mcp_protogen.servers.gateway.names import ServerNames
 from mcp_protogen.servers.gateway.settings import ServerSettings
 
@@ -19,6 +20,7 @@ class Upstream:
         self.settings, self.names = settings, names
         self.last_keys: dict[str, frozenset[str]] = {}
         """The names and URIs of its last list for any client, by list."""
+        self.circuit: Final = Circuit(settings.name)
         self._said: set[str] = set()
 
     def say_once(self, text: str) -> None:

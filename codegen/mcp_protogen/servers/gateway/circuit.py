@@ -1,0 +1,163 @@
+"""The circuit of a server: after failures to connect, it is tried only from time to time.
+
+Meanwhile requests fail at once, for the clients of all fronts.
+"""
+
+from asyncio import CancelledError, get_running_loop
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from functools import partial
+from logging import getLogger
+from typing import Any, Final, TypeAlias
+
+from mcp_protogen.runtime.core.connection_errors import Disconnected, RevisionLost, Unsent
+from mcp_protogen.runtime.core.errors import INTERNAL_ERROR, LocalError, McpError, ProtocolError
+from mcp_protogen.runtime.rules.server_negotiation import DISCOVER
+from mcp_protogen.runtime.server.base import ServerBase
+from mcp_protogen.runtime.server.context import RequestContext
+from mcp_protogen.runtime.toolkit.links import Link, Work
+from mcp_protogen.runtime.toolkit.remotes import Remote, cause_of
+from mcp_protogen.servers.gateway.access_log import LoggedMount
+
+_log: Final = getLogger("mcp_protogen.gateway")
+
+MOST_FAILURES: Final = 5
+"""The failures in a row that open a circuit."""
+
+# The first and the longest time, in seconds, from a failure to the next attempt.
+FIRST_PAUSE: Final = 30.0
+LONGEST_PAUSE: Final = 300.0
+
+# Timers may be early by that much.
+_EARLY: Final = 0.001
+
+# What a proxy answers in place of a server that it cannot reach (RFC 9110, section 15.6).
+_OF_PROXIES: Final = frozenset({502, 503, 504})
+
+_Kinds: TypeAlias = tuple[type[BaseException], ...]
+_Origin: TypeAlias = Callable[[BaseException], BaseException | None]
+_OPENING: Final[_Kinds] = (Disconnected, TimeoutError)
+_SENDING: Final[_Kinds] = (Unsent,)
+_NO_ANSWER: Final[_Kinds] = (Disconnected, TimeoutError, LocalError, CancelledError)
+
+
+class Circuit:
+    """The failures to connect to one server. Any answer of the server closes it."""
+
+    def __init__(self, server: str) -> None:
+        self._server = server
+        self._failures = 0
+        self._pause = self._until = 0.0
+        self._is_probed = False
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether the server counts as gone, also while it is tried again."""
+        return self._pause > 0
+
+    @property
+    def time_left(self) -> float:
+        """The seconds until the server may be tried again."""
+        return max(0.0, self._until - get_running_loop().time()) if self.is_open else 0.0
+
+    @contextmanager
+    def attempt(self, failures: _Kinds, origin: _Origin = cause_of) -> Generator[None, None, None]:
+        """Note whether the server is reached; raise `McpError` if it must not be tried now.
+
+        `origin` returns why an attempt has failed by its error.
+        """
+        is_probe = self.is_open
+        if is_probe and (self._is_probed or self.time_left > _EARLY):
+            raise self.refusal()
+        self._is_probed |= is_probe
+        try:
+            yield
+        except BaseException as error:
+            cause = origin(error)
+            if _is_unreachable(cause, failures):
+                self._note_failure(is_probe)
+            elif not isinstance(cause, _NO_ANSWER):
+                self._note_answer()
+            raise
+        else:
+            self._note_answer()
+        finally:
+            self._is_probed &= not is_probe
+
+    def refusal(self) -> McpError:
+        """Return the answer to a request in place of the server."""
+        when = f"in {self.time_left:.0f} s" if self.time_left else "just now"
+        text = f"The server of {self._server} cannot be reached, and is tried again {when}"
+        return McpError(INTERNAL_ERROR, text, {"server": self._server, "reason": "open"})
+
+    def _note_failure(self, is_probe: bool) -> None:
+        self._failures += 1
+        # Others may have begun before it opened.
+        if is_probe or (self._failures >= MOST_FAILURES and not self.is_open):
+            self._pause = min(2 * self._pause or FIRST_PAUSE, LONGEST_PAUSE)
+            self._until = get_running_loop().time() + self._pause
+            text = "%s: %d failures to connect in a row; it is not tried again for %g s"
+            _log.warning(text, self._server, self._failures, self._pause)
+
+    def _note_answer(self) -> None:
+        if self.is_open:
+            _log.warning("%s: it can be reached again", self._server)
+        self._failures, self._pause = 0, 0.0
+
+
+def _is_unreachable(error: BaseException | None, failures: _Kinds) -> bool:
+    is_failure = isinstance(error, failures) and not isinstance(error, RevisionLost)
+    return is_failure or getattr(error, "status", None) in _OF_PROXIES
+
+
+class GuardedMount(LoggedMount):
+    """A remote server that is not tried while its circuit is open."""
+
+    circuit: Circuit
+    connects_for_requests = False
+    """Whether each request may need a connection, as over HTTP."""
+
+    @asynccontextmanager
+    async def _connect(
+        self, remote: Remote, outer: RequestContext
+    ) -> AsyncGenerator[ServerBase[Any], None]:
+        async with AsyncExitStack() as stack:
+            try:
+                with self.circuit.attempt(_OPENING, partial(_origin, remote)):
+                    server = await stack.enter_async_context(super()._connect(remote, outer))
+            finally:
+                # Clients that follow changes come back when it may be tried.
+                remote.pause = max(remote.pause, self.circuit.time_left)
+            yield server
+
+    def use(self, outer: RequestContext, work: Work) -> Any:
+        guarded = partial(self._request, work) if self.connects_for_requests else work
+        return super().use(outer, guarded)
+
+    async def _request(self, work: Work, link: Link) -> Any:
+        if self.circuit.is_open:
+            await self._ping(link)
+        with self.circuit.attempt(_SENDING):
+            return await work(link)
+
+    async def _ping(self, link: Link) -> None:
+        """Get an answer of the server by a request without effects, which closes the circuit."""
+        runtime: Any = link.connection.server.__mcp_runtime__
+        connection = runtime.client.connection
+        remembers = connection.view.table.wire.era.remembers_client
+        try:
+            with self.circuit.attempt(_OPENING):
+                await connection.request_native("ping" if remembers else DISCOVER)
+        except (ProtocolError, Disconnected):
+            # An error may be an answer.
+            if self.circuit.is_open:
+                raise self.circuit.refusal() from None
+
+
+def _origin(remote: Remote, error: BaseException) -> BaseException | None:
+    """Return why a connection could not be opened; `error` is what clients are told."""
+    if not isinstance(error, CancelledError):
+        return error.__context__
+    # Its task was cancelled: for the time limit, or because no client needs it any longer.
+    told = remote.ready.exception() if remote.ready.done() else None
+    return TimeoutError() if isinstance(told, McpError) and told.data else error
