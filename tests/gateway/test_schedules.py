@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import pytest
 from mcp_protogen.servers.gateway.endpoint import make_app
+from mcp_protogen.servers.gateway.gateway import Gateway
 from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
 from support import tables
 from support.auth.guarding import OTHER, WRITING, authentication, bearing
@@ -23,15 +24,18 @@ from support.http.memory_http import MemoryHttp
 from support.revisions import ERAS
 from support.sessions.talking import pkg
 from support.tables import case
-from support.toolkit.mounting import app, only, text_of
+from support.toolkit.mounting import ASKING, app, only, revision_of, text_of
 
 SCHEDULES: Final = 1000
+SAMPLE: Final = 30
 STEPS: Final = 14
 NAMES: Final = ("s0", "s1", "s2", "s3")
 STEADY: Final = "s0"
 """A server to which nothing happens."""
 USERS: Final = (WRITING, OTHER)
 REASONS: Final = {"unreachable", "interrupted", "timeout", "open"}
+_LOST: Final = (pkg.Disconnected, pkg.HttpError)
+"""Errors of a client whose worker was killed."""
 URL: Final = "http://localhost/mcp"
 
 
@@ -102,6 +106,7 @@ class User:
 
     def __init__(self, number: int, revision: str, worker: MemoryHttp) -> None:
         self.number = number
+        self.worker, self.worker_name = worker, f"worker {number % 2}"
         self.token = USERS[number % len(USERS)]
         self.revision = revision
         self.heard: list[str] = []
@@ -116,4 +121,204 @@ class User:
         self._opener = pkg.open_http(URL, http=worker.client, headers=bearing(self.token))
 
     def connect(self) -> Any:
-        return pkg.connect(self._opener, self.client, revisions=(pkg.load(self.revision).REVISION,))
+        return pkg.connect(self._opener, self.client, revisions=(revision_of(self.client),))
+
+
+class Schedule:
+    """Users that call servers through workers, and what happens to the three meanwhile."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)
+        self.servers = {name: StoppableServer(name, self.random) for name in NAMES}
+        self.shown = [*NAMES]
+        """The names of the servers in the file, in its order."""
+        self.events = Counter[str]()
+        """What has happened to each server or worker, in which calls may have been lost."""
+        self.answered = 0
+        self.workers = [MemoryHttp(), MemoryHttp()]
+        self._gateways: dict[MemoryHttp, Gateway] = {}
+        self._apps: list[Any] = []
+        self._versions = Counter[str]()
+        self._calls: list[asyncio.Task[None]] = []
+        for worker in self.workers:
+            self._start(worker)
+
+    def _settings(self) -> GatewaySettings:
+        servers = (
+            self.servers[name].settings(opener_digest=str(self._versions[name]))
+            for name in self.shown
+        )
+        return gateway_settings(*servers, list_timeout=0.5)
+
+    def _start(self, worker: MemoryHttp) -> None:
+        gateway = Gateway(self._settings(), pkg)
+        options = pkg.HttpOptions(authentication=authentication())
+        worker.app = make_app(gateway, pkg, options)
+        self._gateways[worker] = gateway
+        self._apps.append(worker.app)
+
+    @asynccontextmanager
+    async def users(self) -> AsyncGenerator[list[User], None]:
+        revisions = self.random.choices(ERAS, k=4)
+        users = [
+            User(number, revision, self.workers[number % len(self.workers)])
+            for number, revision in enumerate(revisions)
+        ]
+        async with AsyncExitStack() as stack:
+            for user in users:
+                await stack.enter_async_context(user.connect())
+            yield users
+
+    async def run(self) -> None:
+        async with self.users() as users:
+            for _ in range(STEPS):
+                self.random.choice(self.steps())(self.random.choice(users))
+                await asyncio.sleep(self.random.choice((0, 0.001, 0.2, 1.5, 40.0)))
+            await asyncio.gather(*self._calls)
+            await self._mend(users)
+        await self._close()
+
+    def steps(self) -> list[Any]:
+        at_servers = [self._stop, self._kill, self._start_again, self._expire, self._be_slow]
+        return [*[self._call] * 7, self._list, *at_servers, self._reload, self._restart_worker]
+
+    def _any_server(self) -> StoppableServer:
+        return self.servers[self.random.choice(NAMES[1:])]
+
+    def _stop(self, _: User) -> None:
+        server = self._any_server()
+        self.events[server.name] += 1
+        server.stop()
+
+    def _kill(self, _: User) -> None:
+        server = self._any_server()
+        self.events[server.name] += 1
+        server.kill()
+
+    def _start_again(self, _: User) -> None:
+        self._any_server().start()
+
+    def _expire(self, _: User) -> None:
+        """Forget the sessions of a server, which goes on with what it does."""
+        server = self._any_server()
+        if server.http.app is not None:
+            self.events[f"{server.name} sessions"] += 1
+            server.start()
+
+    def _be_slow(self, _: User) -> None:
+        self._any_server().list_delay = self.random.choice((0.0, 0.3, 3.0, 90.0))
+
+    def _reload(self, _: User) -> None:
+        others = self.random.sample(NAMES[1:], self.random.randint(0, len(NAMES) - 1))
+        changed = self.random.choice(NAMES[1:])
+        self._versions[changed] += 1
+        for name in NAMES[1:]:
+            self.events[name] += name == changed or (name in others) != (name in self.shown)
+        self.shown = [*others, STEADY]
+        for gateway in self._gateways.values():
+            gateway.apply(self._settings())
+
+    def _restart_worker(self, user: User) -> None:
+        """Kill the worker of a user, and start another in its place."""
+        self.events[user.worker_name] += 1
+        user.worker.cut()
+        self._start(user.worker)
+
+    def _list(self, user: User) -> None:
+        self._calls.append(asyncio.create_task(self._check_list(user)))
+
+    async def _check_list(self, user: User) -> None:
+        try:
+            listed = await tools_of(user.client)
+        except (pkg.McpError, *_LOST):
+            assert self.events[user.worker_name]
+        else:
+            assert {*listed} <= {f"{name}_work" for name in NAMES}
+            assert len({*listed}) == len(listed)
+
+    def _call(self, user: User) -> None:
+        text = f"{user.number}-{len(self._calls)}"
+        self._calls.append(asyncio.create_task(self._check_call(user, text)))
+
+    async def _check_call(self, user: User, text: str) -> None:
+        server = self.servers[self.random.choice(NAMES)]
+        asks = self.random.random() < 0.3 and {*ASKING}.issuperset((user.revision, server.revision))
+        seconds = self.random.choice((0, 0.001, 0.1, 1.0, 10.0))
+        concerned = [server.name, user.worker_name, *([f"{server.name} sessions"] * asks)]
+        before = {name: self.events[name] for name in concerned}
+        was_served = server.name in self.shown and server.http.app is not None
+        arguments = {"text": text, "seconds": seconds, "asks": asks}
+        try:
+            result = await user.client.call_tool(
+                f"{server.name}_work",
+                arguments,
+                timeout=1000,
+                on_progress=partial(self._check_progress, text),
+            )
+        except (pkg.McpError, *_LOST) as error:
+            changed = any(self.events[name] > before[name] for name in concerned)
+            self._check_failure(error, user, server, text, was_served and not changed)
+        else:
+            expected = f"{server.name} {text}{' 42' if asks else ''}"
+            assert (result.text, bool(result.is_error)) == (expected, False), (expected, result)
+            self.answered += 1
+        assert sum(server.done[key] for key in (text, f"{text} 42")) <= 1
+
+    def _check_progress(self, text: str, progress: Any) -> None:
+        assert progress.message in (None, text)
+
+    def _check_failure(
+        self, error: Exception, user: User, server: StoppableServer, text: str, is_well: bool
+    ) -> None:
+        if isinstance(error, _LOST) or self.events[user.worker_name]:
+            assert self.events[user.worker_name], error
+            return
+        assert server.name != STEADY, error
+        data: Any = getattr(error, "data", None)
+        reason = data["reason"] if data else None
+        if reason is None:
+            assert f"{server.name}_work" in str(error) and server.name not in self.shown, error
+            return
+        assert reason in REASONS, error
+        assert not is_well or reason == "open", error
+        if reason in ("unreachable", "open"):
+            assert not server.done[text], error
+
+    async def _mend(self, users: list[User]) -> None:
+        """Require that all is well some time after the servers are."""
+        for server in self.servers.values():
+            server.list_delay = 0.0
+            if server.http.app is None:
+                server.start()
+        self.shown = [*NAMES]
+        for worker in self.workers:
+            self._gateways[worker].apply(self._settings())
+        await asyncio.sleep(1000)
+        for user in users:
+            assert all(f": {user.number}-" in text for text in user.heard), user.heard
+        async with self.users() as others:
+            for user in others:
+                await tools_of(user.client)
+                await asyncio.sleep(10)
+                assert await tools_of(user.client) == [f"{name}_work" for name in NAMES]
+                for name in NAMES:
+                    text = await text_of(user.client, f"{name}_work", text="x", seconds=0)
+                    assert text == f"{name} x"
+
+    async def _close(self) -> None:
+        for served in self._apps:
+            await served.close()
+        for server in self.servers.values():
+            await server.close()
+
+
+@pytest.mark.long
+@pytest.mark.skips_time(within=1e9)
+async def test_no_call_is_lost_mistaken_or_repeated() -> None:
+    answered = 0
+    for seed in tables.some(range(SCHEDULES), SAMPLE, "schedules of gateways"):
+        with case(seed):
+            schedule = Schedule(seed)
+            await schedule.run()
+            answered += schedule.answered
+    assert answered > SAMPLE
