@@ -27,7 +27,7 @@ from support.tables import case
 from support.toolkit.mounting import ASKING, app, only, revision_of, text_of
 
 SCHEDULES: Final = 1000
-SAMPLE: Final = 30
+SAMPLE: Final = 12
 STEPS: Final = 14
 NAMES: Final = ("s0", "s1", "s2", "s3")
 STEADY: Final = "s0"
@@ -196,7 +196,9 @@ class Schedule:
         server.kill()
 
     def _start_again(self, _: User) -> None:
-        self._any_server().start()
+        server = self._any_server()
+        if server.http.app is None:
+            server.start()
 
     def _expire(self, _: User) -> None:
         """Forget the sessions of a server, which goes on with what it does."""
