@@ -15,13 +15,21 @@ from mcp_protogen.servers.bridge.http_side import Address, HttpSide
 from mcp_protogen.servers.gateway.gateway import Gateway
 from mcp_protogen.servers.gateway.reload import GatewayFile, Reloading
 from support.gateway.files import write_file
-from support.gateway.gateways import GATEWAY, client_at, write_config
-from support.gateway.listing import tools_of
+from support.gateway.gateways import (
+    GATEWAY,
+    behind,
+    client_at,
+    gateway_settings,
+    serve_gateway,
+    write_config,
+)
+from support.gateway.listing import Listing, tools_of
 from support.peers.http_peers import serve_command
 from support.peers.places import Command
-from support.revisions import OLD
+from support.revisions import ERAS, OLD
 from support.running import Run
 from support.sessions.talking import pkg
+from support.sessions.wiretap import until
 from support.tables import case
 from support.toolkit.mounting import Hearing, text_of
 
@@ -187,6 +195,27 @@ def test_watching_is_for_a_gateway_that_serves(tmp_path: Path, mcp_gen: Run) -> 
         with case(option):
             ran = mcp_gen("gateway", str(file), option, "--watch")
             assert ran.code == 2 and "--watch is for a gateway that serves" in ran.err
+
+
+async def test_clients_over_http_hear_of_changes_and_keep_unchanged_servers() -> None:
+    for revision in ERAS:
+        with case(revision):
+            kept, left, new = Listing("x"), Listing(), Listing()
+            servers = behind("k", kept), behind("a", left)
+            gateway, hearing = Gateway(gateway_settings(*servers), pkg), Hearing(revision)
+            async with (
+                serve_gateway(gateway) as site,
+                pkg.connect_http(site.url, hearing.client) as one,
+                hearing.hearing("data://a/x"),
+            ):
+                assert await tools_of(one) == ["k_x"]
+                opened = kept.opened
+                moved = behind("a", new, opener_digest="moved")
+                gateway.apply(gateway_settings(servers[0], moved))
+                expected = {"tool", "prompt", "resource", "data://a/x"}
+                await until(partial(expected.issubset, hearing.heard))
+                await text_of(one, "k_x")
+                assert (kept.opened, left.open, new.named) == (opened, 0, ["data://x"])
 
 
 PROGRAM = """
