@@ -3,7 +3,7 @@
 import os
 import signal
 from asyncio import get_running_loop
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from logging import getLogger
@@ -33,30 +33,30 @@ _Stamp: TypeAlias = tuple[int, int, int] | None
 class GatewayFile:
     """The file of a gateway, with the files that it names; `settings` are those read last."""
 
-    settings: GatewaySettings
-
     def __init__(self, file: Path, side: HttpSide | None, telemetry: bool) -> None:
-        self._file, self._side, self._telemetry = file, side, telemetry
+        self._file, self._side = file, side
         self._stamps: dict[Path, _Stamp] = {}
-        self._secrets: Mapping[str, str] = {}
-        self.read()
+        self.settings = replace(self._read(), telemetry=telemetry)
         self._auth: Final = self.settings.auth
 
     def read(self) -> None:
         """Read all again; raise `ProblemError` with all problems, and keep the settings then."""
+        settings, running = self._read(), self.settings
+        # The tokens that clients need stay the same until a restart.
+        check_users(replace(settings, auth=self._auth), self._side)
+        # The log may still have secrets of servers that leave.
+        secrets = {**running.secrets, **settings.secrets}
+        longest_first = dict(sorted(secrets.items(), key=lambda pair: -len(pair[0])))
+        self.settings = replace(settings, telemetry=running.telemetry, secrets=longest_first)
+
+    def _read(self) -> GatewaySettings:
         before, self._stamps = self._stamps, {}
         try:
-            settings = read_settings(self._file, self._side, self._note)
-            if hasattr(self, "_auth"):
-                # The tokens that clients need stay the same until a restart.
-                check_users(replace(settings, auth=self._auth), self._side)
+            return read_settings(self._file, self._side, self._note)
         except ProblemError:
+            # It may not have come to all of its files.
             self._stamps = before | self._stamps
             raise
-        # The log may still have those of servers that leave.
-        secrets = {**self._secrets, **settings.secrets}
-        self._secrets = dict(sorted(secrets.items(), key=lambda pair: -len(pair[0])))
-        self.settings = replace(settings, telemetry=self._telemetry, secrets=self._secrets)
 
     def hide(self, text: str) -> str:
         """Return a text with variables in place of their values, also of earlier ones."""
