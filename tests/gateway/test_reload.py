@@ -30,7 +30,7 @@ def apply(gateway: Gateway, *servers: ServerSettings, **options: Any) -> None:
     gateway.apply(gateway_settings(*servers, **options))
 
 
-def moved(name: str, server: Any, **options: Any) -> ServerSettings:
+def at_new_address(name: str, server: Any, **options: Any) -> ServerSettings:
     """Return settings with another address than those of `behind`."""
     return behind(name, server, opener_digest="moved", **options)
 
@@ -57,7 +57,9 @@ async def test_unchanged_server_keeps_its_connection_and_its_session() -> None:
             gateway = gateway_of(behind("n", counter), behind("a", kept), behind("b", other))
             async with client_of(gateway.fronts, revision=revision) as one:
                 assert await tools_of(one) == ["n_count", "a_x", "b_y"]
-                for number, server in enumerate([behind("c", other), moved("c", other)], 1):
+                for number, server in enumerate(
+                    [behind("c", other), at_new_address("c", other)], 1
+                ):
                     assert await text_of(one, "n_count") == str(number)
                     apply(gateway, behind("n", counter), behind("a", kept), server)
                     assert await tools_of(one) == ["n_count", "a_x", "c_y"]
@@ -110,7 +112,7 @@ async def test_call_that_waits_for_a_connection_is_for_the_new_server() -> None:
             async with client_of(gateway.fronts, revision=revision) as one:
                 calls = [asyncio.create_task(text_of(one, f"{name}_x")) for name in "ab"]
                 await asyncio.sleep(1)
-                apply(gateway, moved("a", other))
+                apply(gateway, at_new_address("a", other))
                 assert await calls[0] == "called"
                 with pytest.raises(pkg.McpError, match="Unknown tool: b_x"):
                     await calls[1]
@@ -123,7 +125,7 @@ async def test_read_that_a_changed_server_does_not_answer_is_for_the_new_one() -
     async with client_of(gateway.fronts) as one:
         reading = asyncio.create_task(one.read_resource("data://a/x"))
         await asyncio.sleep(1)
-        apply(gateway, moved("a", other))
+        apply(gateway, at_new_address("a", other))
         for hand in server.hands:
             await hand.transport.close()
         (read,) = (await reading).contents
@@ -138,7 +140,7 @@ async def test_call_that_looks_for_its_owner_is_for_a_new_server() -> None:
     async with client_of(gateway.fronts) as one:
         calling = asyncio.create_task(text_of(one, "y"))
         await asyncio.sleep(1)
-        apply(gateway, moved("a", new, prefix=""), behind("b", other, prefix=""))
+        apply(gateway, at_new_address("a", new, prefix=""), behind("b", other, prefix=""))
         assert await calling == "called"
         assert new.named == ["y"]
 
@@ -251,7 +253,7 @@ async def test_streams_and_subscriptions_follow_a_changed_server() -> None:
             async with client_of(gateway.fronts, hearing.client), hearing.hearing("data://a/x"):
                 await asyncio.sleep(1)
                 new.is_gone = True
-                apply(gateway, moved("a", new))
+                apply(gateway, at_new_address("a", new))
                 await asyncio.sleep(1)
                 await hearing.hears(*EVERYTHING)
                 assert left.open == 0
@@ -377,9 +379,9 @@ async def test_gateway_is_ready_once_servers_that_a_reload_requires_are_reached(
         assert (waiting.status_code, waiting.json()) == (503, {"status": "waiting for b"})
         for changed in (True, False):
             if changed:
-                apply(gateway, behind("a", Listing(), required=True), moved("b", server))
+                apply(gateway, behind("a", Listing(), required=True), at_new_address("b", server))
             else:
-                apply(gateway, moved("b", Listing(), required=True))
+                apply(gateway, at_new_address("b", Listing(), required=True))
             await asyncio.sleep(5)
             assert (await site.http.get("/ready")).status_code == 200
 

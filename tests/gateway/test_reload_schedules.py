@@ -53,10 +53,10 @@ class Schedule:
                 await asyncio.sleep(self.random.choice((0, 0.01, 0.2, 2.0)))
             await asyncio.gather(*self.calls)
             await asyncio.sleep(100)
-            for one in clients:
-                await tools_of(one)
+            for client in clients:
+                await tools_of(client)
                 await asyncio.sleep(100)
-                assert await tools_of(one) == [f"{server.name}_x" for server in self.settings]
+                assert await tools_of(client) == [f"{server.name}_x" for server in self.settings]
             used = {server.name for server in self.settings}
             for name, server in self.servers.items():
                 assert server.open <= (len(ERAS) if name in used else 0), name
@@ -65,13 +65,13 @@ class Schedule:
         """Change, remove, add and move servers."""
         known = {server.name: server for server in self.settings}
         names = self.random.sample(NAMES, self.random.randint(1, len(NAMES)))
-        self.settings = [self._changed(known.get(name), name) for name in names]
+        self.settings = [self._next_settings(known.get(name), name) for name in names]
         for name in NAMES:
             if known.get(name) not in self.settings or (name in names) != (name in known):
                 self.versions[name] += 1
         self.gateway.apply(gateway_settings(*self.settings))
 
-    def _changed(self, known: ServerSettings | None, name: str) -> ServerSettings:
+    def _next_settings(self, known: ServerSettings | None, name: str) -> ServerSettings:
         settings = known or behind(name, self.servers[name])
         if self.random.random() < 0.3:
             return replace(settings, opener_digest=str(self.random.random()))

@@ -1,6 +1,5 @@
 """`mcp-gen gateway`: many servers behind one endpoint, for clients of all revisions."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,6 +37,9 @@ def gateway(
     format: Annotated[
         LogFormat, typer.Option(help="With --dry-run or --check: format of the page.")
     ] = LogFormat.TEXT,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Read FILE again when it changes; SIGHUP does so, too.")
+    ] = False,
     telemetry: Annotated[
         bool, typer.Option("--telemetry", help="Record spans and durations with OpenTelemetry.")
     ] = False,
@@ -52,22 +54,27 @@ def gateway(
     gateway is a stdio server for the configuration of a host, and ends with its client. Standard
     output carries only the protocol; the log goes to standard error. With --check, exit code 1
     means that a server failed.
+
+    A changed FILE is applied without ending sessions, on SIGHUP or with --watch.
     """
     from mcp_protogen.servers.bridge.logs import begin_log
     from mcp_protogen.servers.gateway.config import read_settings
     from mcp_protogen.servers.gateway.endpoint import run_gateway
+    from mcp_protogen.servers.gateway.reload import GatewayFile
 
     side = clients.side()
     if dry_run or check:
         if dry_run and check:
             raise conflict("--dry-run and --check exclude each other")
+        if watch:
+            raise conflict("--watch is for a gateway that serves, not for --dry-run or --check")
         place = Destination(format)
         show(lambda view: _page(read_settings(file, side), check, view), "gateway", place)
     if format is not LogFormat.TEXT:
         raise conflict("--format needs --dry-run or --check; the log has --log-format")
-    settings = replace(read_settings(file, side), telemetry=telemetry)
-    begin_log(log_level.value, log_format.value, settings.hide)
-    run_gateway(settings, side)
+    source = GatewayFile(file, side, telemetry)
+    begin_log(log_level.value, log_format.value, source.hide)
+    run_gateway(source, side, watch)
 
 
 def _page(settings: "GatewaySettings", check: bool, view: View) -> FindingsPage:
