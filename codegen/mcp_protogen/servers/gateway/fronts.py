@@ -19,7 +19,6 @@ from mcp_protogen.runtime.server.base import ServerBase, SessionBase
 from mcp_protogen.runtime.server.context import OpenConnection
 from mcp_protogen.runtime.toolkit.items import requested_item
 from mcp_protogen.runtime.toolkit.mounting import add_mount
-from mcp_protogen.runtime.toolkit.mounts import Mount
 from mcp_protogen.runtime.toolkit.toolkit_runtime import ToolkitRuntime
 from mcp_protogen.servers.gateway.lists import ServerList
 from mcp_protogen.servers.gateway.mounts import GatewayMount, MountSettings
@@ -54,15 +53,19 @@ class GatewayRuntime(ToolkitRuntime):
         # Clients may send any text.
         find = self._known_owners if len(key) <= MOST_CHARACTERS else self._find_owners
         owners = find(kind, key)
-        if len(owners) == 1:
+        if len(owners) == 1 and owners[0].permits(kind, key, session.__mcp_runtime__):
             return await owners[0].answer(method, session, params)
         return await super().answer(method, session, params)
 
-    def _find_owners(self, kind: str, key: str) -> Sequence[Mount]:
-        return [mount for mount in self.catalogue.mounts if mount.may_have(kind, key)]
+    @property
+    def _mounts(self) -> Sequence[GatewayMount]:
+        return cast(Sequence[GatewayMount], self.catalogue.mounts)
+
+    def _find_owners(self, kind: str, key: str) -> Sequence[GatewayMount]:
+        return [mount for mount in self._mounts if mount.may_have(kind, key)]
 
     async def page(self, field: str, session: SessionBase, params: Any) -> Any:
-        mounts = cast(Sequence[GatewayMount], self.catalogue.mounts)
+        mounts, context = self._mounts, session.__mcp_runtime__
         lists = await gather(*(mount.list_of(field, session) for mount in mounts))
         entries: list[Any] = []
         owners: dict[str, str] = {}
@@ -70,7 +73,8 @@ class GatewayRuntime(ToolkitRuntime):
             name = mount.upstream.settings.name
             for key, entry in listed.entries.items():
                 if key not in owners:
-                    entries.append(entry)
+                    if mount.permits(field, key, context):
+                        entries.append(entry)
                 else:
                     whose = f"{owners[key]} has an item of that name, too, and comes first"
                     mount.upstream.say_once(f"{key!r} of its {field} is hidden: {whose}")
@@ -80,6 +84,7 @@ class GatewayRuntime(ToolkitRuntime):
         if "ttl_ms" not in type(page).__pydantic_fields__:
             return page
         is_public = bool(lists) and all(listed.is_public for listed in lists)
+        is_public = is_public and not any(mount.upstream.rules for mount in mounts)
         scope = "public" if is_public else "private"
         return page.model_copy(update={"ttl_ms": _ttl(lists), "cache_scope": scope})
 

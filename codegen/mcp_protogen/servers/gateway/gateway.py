@@ -16,7 +16,8 @@ class Gateway:
     def __init__(self, settings: GatewaySettings, package: ModuleType) -> None:
         self.settings: Final = settings
         self.upstreams: Final = {
-            server.name: Upstream(server, names_of(server)) for server in settings.servers
+            server.name: Upstream(server, names_of(server), settings.rules_of(server.name))
+            for server in settings.servers
         }
         self.fronts: Final[list[ServerBase[Any]]] = [
             make_front(settings, self.upstreams.values(), package, revision)
