@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from mcp_protogen.servers.connect.authorization import AUTH_CHOICES
 from mcp_protogen.servers.gateway.config import read_settings
-from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
+from mcp_protogen.servers.gateway.settings import GatewaySettings, RuleSettings, ServerSettings
 from support.docs.pages import block_texts, page
 
 NAME = "gateway.md"
@@ -21,15 +21,16 @@ MADE = {
 def test_files_of_the_page_can_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("MAPS_KEY", "HUB_TOKEN"):
         monkeypatch.setenv(variable, "a-secret")
-    (json_text, _), (toml_text,) = block_texts(NAME, "json"), block_texts(NAME, "toml")
+    (json_text, _), toml_texts = block_texts(NAME, "json"), block_texts(NAME, "toml")
     (tmp_path / "mcp.json").write_text(json_text)
-    (tmp_path / "gateway.toml").write_text(toml_text)
+    (tmp_path / "gateway.toml").write_text("\n".join(toml_texts))
     files, maps = read_settings(tmp_path / "mcp.json").servers
     assert (files.concurrency, maps.address) == (1, "https://maps.example.com/mcp")
     settings = read_settings(tmp_path / "gateway.toml")
     hub, files = settings.servers
     assert settings.name == "team" and settings.auth is not None
     assert (hub.auth, hub.timeout, hub.rename) == ("bearer", 90, {"search_code": "code"})
+    assert [rule.servers for rule in settings.rules] == [("files",), ("hub",)]
     assert hub.deny == {"tools": ("delete_*",)} and files.questions == {"elicitation", "roots"}
 
 
@@ -41,6 +42,7 @@ def test_tables_of_the_page_have_every_member() -> None:
     of_server = {field.name for field in fields(ServerSettings)} - MADE - {"name"}
     assert tables["of the gateway"] == {field.name for field in fields(GatewaySettings)} - MADE
     assert tables["of a server"] == of_server
+    assert tables["of a rule"] == {field.name for field in fields(RuleSettings)}
     kinds = {kind for kind in AUTH_CHOICES if kind != "auto"}
     (table,) = re.findall(r"^\| `auth` \| \|\n((?:\|.*\n)+)", PAGE, re.M)
     assert {*re.findall(r"^\| `([a-z-]+)", table, re.M)} == kinds

@@ -137,7 +137,7 @@ def raising(failure: Exception) -> Callable[[], Awaitable[Any]]:
 
 
 @for_hours
-async def test_what_a_server_answers_is_no_failure_to_connect() -> None:
+async def test_answer_of_a_server_is_no_failure_to_connect() -> None:
     for name, opener, told in (
         ("an error", Accepting(refuse), "unreachable"),
         ("401", raising(pkg.HttpError(401, "HTTP 401")), "unauthorized"),

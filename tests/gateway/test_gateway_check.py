@@ -228,6 +228,9 @@ def test_plan_has_every_setting_and_connects_to_nothing(
                 "90 s without progress, at most 900.5 s",
                 "1 at a time",
                 "7 connections",
+                "5 calls of a principal at the same time; 60 calls of a principal per minute",
+                "principals *|ada and scopes write and claims",
+                "s0 (tools delete_*; prompts *; resources db://{table})",
                 "shared by all clients",
                 "ready only with it",
                 "s1: some-files",
@@ -237,10 +240,16 @@ def test_plan_has_every_setting_and_connects_to_nothing(
             document = json.loads(ran.out)
             assert (ran.code, formats.faults("gateway-plan", document)) == (0, [])
             hub, files = document["servers"]
-            same = OF_SERVER.keys() - {"max_timeout", "max_connections", "revision"}
+            same = OF_SERVER.keys() - {"max_timeout", "max_connections", "limits", "revision"}
             for name in same:
                 assert hub[name] == OF_SERVER[name]
             assert (hub["maxTimeout"], hub["maxConnections"]) == (900.5, 7)
+            assert hub["limits"] == {"concurrent": 5, "perMinute": 60}
+            (rule,), (own,) = document["rules"], OF_GATEWAY["rules"]
+            kinds = ("tools", "prompts", "resources")
+            assert rule == {"items": {kind: own[kind] for kind in kinds}} | {
+                name: value for name, value in own.items() if name not in kinds
+            }
             assert hub["revisions"] == [OF_SERVER["revision"]]
             assert files["revisions"] == [*REVISIONS] and files["transport"] == "stdio"
 

@@ -10,7 +10,7 @@ import pytest
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.servers.bridge.http_side import Address, HttpSide
 from mcp_protogen.servers.gateway.config import read_settings
-from mcp_protogen.servers.gateway.settings import AuthSettings, ServerSettings
+from mcp_protogen.servers.gateway.settings import AuthSettings, RuleSettings, ServerSettings
 from support.gateway.files import (
     OF_GATEWAY,
     OF_HOST,
@@ -62,6 +62,10 @@ def test_both_forms_of_a_file_have_all_settings(tmp_path: Path) -> None:
                 audience="https://mcp.example",
                 scopes=frozenset({"a"}),
             )
+            (rule,), (own,) = found.rules, OF_GATEWAY["rules"]
+            assert {name: getattr(rule, name) for name in own} == {
+                name: value if name == "claims" else tuple(value) for name, value in own.items()
+            } | {"scopes": {"write"}}
             hub, files = found.servers
             for name, value in OF_SERVER.items():
                 with case(name):
@@ -89,12 +93,13 @@ def test_every_member_that_is_damaged_is_one_problem_with_its_place(tmp_path: Pa
                 starts = ["/" + "/".join([*steps[:-1], name]) for name in (steps[-1], other)]
                 assert pointer.startswith(tuple(start.rstrip("/") for start in starts))
                 seen.add(steps[-1])
-    assert seen >= {*OF_GATEWAY, *OF_HOST, *PROGRAM, *OF_SERVER}
+    assert seen >= {*OF_GATEWAY, *OF_HOST, *PROGRAM, *OF_SERVER, *OF_GATEWAY["rules"][0]}
 
 
 def test_tables_cover_every_setting() -> None:
     made = {"name", "place", "address", "opener", "opener_digest", "transport"}
     assert {field.name for field in fields(ServerSettings)} - made == OF_SERVER.keys()
+    assert {field.name for field in fields(RuleSettings)} == OF_GATEWAY["rules"][0].keys()
 
 
 def test_unknown_member_has_a_hint_with_the_nearest_one(tmp_path: Path) -> None:
@@ -124,12 +129,11 @@ def test_members_of_later_work_are_called_not_supported(tmp_path: Path) -> None:
         {"admin": "127.0.0.1:9464", "lock": "warn", "instructions": "merge"},
         (OF_HOST, {"lock": "warn", "auth": {"exchange": "https://x", "audience": "y"}}),
     )
-    found = problems_in(tmp_path, {**content, "rules": [{"servers": ["a"]}]})
+    found = problems_in(tmp_path, content)
     assert sorted(problem.pointer for problem in found) == [
         "gateway.admin",
         "gateway.instructions",
         "gateway.lock",
-        "rules",
         "servers.s0.auth.exchange",
         "servers.s0.lock",
     ]
@@ -140,6 +144,8 @@ def make_file(host: Any, **own: Any) -> Json:
     """Return a file with one server."""
     return {"mcpServers": {"a": {**host, "x-gateway": own} if own else host}}
 
+
+RULE: Json = {"scopes": ["write"]}
 
 BAD: dict[str, tuple[Json, str, str]] = {
     "no servers": ({"x-gateway": {}}, "", "add an object mcpServers"),
@@ -173,6 +179,28 @@ BAD: dict[str, tuple[Json, str, str]] = {
         "/x-gateway/auth/issuer",
         "required",
     ),
+    "rules without tokens": (
+        {**make_file(PROGRAM), "x-gateway": {"rules": [{**RULE, "servers": ["a"]}]}},
+        "/x-gateway/rules",
+        "clients need none",
+    ),
+    **{
+        f"rule {name}": (
+            {**make_file(PROGRAM), "x-gateway": {"auth": OF_GATEWAY["auth"], "rules": [rule]}},
+            f"/x-gateway/rules/0{pointer}",
+            message,
+        )
+        for name, rule, pointer, message in (
+            ("about no server", RULE, "", "names no servers"),
+            ("without a condition", {"servers": ["a"]}, "", "no condition"),
+            (
+                "about another server",
+                {**RULE, "servers": ["a", "aa"]},
+                "/servers",
+                "no server 'aa'",
+            ),
+        )
+    },
     "server that is no object": (make_file(3), "/mcpServers/a", "object"),
     "our members in no object": (
         *(make_file({**PROGRAM, "x-gateway": []}), "/mcpServers/a/x-gateway", "must be an object"),

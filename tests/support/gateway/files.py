@@ -12,6 +12,9 @@ from mcp_protogen.servers.gateway.settings import GatewaySettings
 
 Json = dict[str, Any]
 
+_WHOLE: Final = ("rename", "allow", "deny", "headers", "env", "claims")
+"""Members whose own members have any names."""
+
 OF_GATEWAY: Final[Json] = {
     "name": "team",
     "title": "Team",
@@ -19,6 +22,17 @@ OF_GATEWAY: Final[Json] = {
     "separator": "-",
     "list_timeout": 2.5,
     "auth": {"issuer": "https://login.example", "audience": "https://mcp.example", "scopes": ["a"]},
+    "rules": [
+        {
+            "servers": ["s0"],
+            "tools": ["delete_*"],
+            "prompts": ["*"],
+            "resources": ["db://{table}"],
+            "principals": ["*|ada"],
+            "scopes": ["write"],
+            "claims": {"groups": "staff", "level": 3, "admin": True, "realm": {"roles": "admin"}},
+        }
+    ],
 }
 OF_HOST: Final[Json] = {
     "type": "http",
@@ -39,6 +53,7 @@ OF_SERVER: Final[Json] = {
     "max_timeout": 900.5,
     "concurrency": 1,
     "max_connections": 7,
+    "limits": {"concurrent": 5, "per_minute": 60},
     "catalogue": "shared",
     "required": True,
     "auth": "none",
@@ -70,6 +85,16 @@ WRONG: Final[dict[str, tuple[Any, ...]]] = {
     "max_timeout": ("90", 0, True, 80),
     "concurrency": (0, 1.5, "1", True),
     "max_connections": (0, 1.5, "1", True),
+    "limits": (3, {"per_hour": 3}),
+    "concurrent": (0, 1.5, "1", True),
+    "per_minute": (0, 1.5, "1", True),
+    "rules": ("staff", {}, ["staff"]),
+    "servers": ("s0", [], [3], ["s2"]),
+    "tools": ("get_*", [], [3]),
+    "prompts": ("get_*", [], [3]),
+    "resources": ("a:*", [], [3]),
+    "principals": ("ada", [], [3]),
+    "claims": (["staff"], {"groups": ["staff"]}, {"groups": ""}, {"a": {"b": 1.5}}, {"a": 1.5}),
     "catalogue": ("mine", True),
     "required": ("yes", 1),
     "auth": (3, "basic:ID", "bearer", "bearer:NOT_SET", {"exchange": "https://x"}),
@@ -117,8 +142,10 @@ def damaged_contents(content: Json) -> Iterator[tuple[list[str], Any, Json]]:
             copy = deepcopy(content)
             table = copy
             for step in steps[:-1]:
-                table = table[step]
-            if not isinstance(table[steps[-1]], dict) or steps[-1] != "auth":
+                table = table[int(step)] if is_array(table) else table[step]
+            if steps != ["servers"] and not (
+                isinstance(table[steps[-1]], dict) and steps[-1] == "auth"
+            ):
                 table[steps[-1]] = wrong
                 yield steps, wrong, copy
 
@@ -126,5 +153,9 @@ def damaged_contents(content: Json) -> Iterator[tuple[list[str], Any, Json]]:
 def _paths(table: Json, above: list[str]) -> Iterator[list[str]]:
     for name, value in table.items():
         yield [*above, name]
-        if is_object(value) and name not in ("rename", "allow", "deny", "headers", "env"):
+        if is_object(value) and name not in _WHOLE:
             yield from _paths(value, [*above, name])
+        if is_array(value):
+            for number, element in enumerate(value):
+                if is_object(element):
+                    yield from _paths(element, [*above, name, str(number)])

@@ -1,4 +1,4 @@
-"""The access log: an entry for each request that is forwarded to a server.
+"""The access log: an entry for each request that is forwarded to a server, or refused.
 
 It has no arguments, results and tokens.
 """
@@ -67,9 +67,19 @@ def _log_request(entry: dict[str, Any], context: RequestContext) -> Generator[No
         entry["duration_ms"] = round((monotonic() - start) * 1000, 3)
         failed = failure(outcome)
         entry["outcome"] = "cancelled" if failed == "CancelledError" else failed or "ok"
-        told = {name: value for name, value in entry.items() if value is not None}
-        text = " ".join(f"{name}={value}" for name, value in told.items())
-        _log.info("%s", text, extra={DETAILS: told})
+        _write(entry)
+
+
+def log_refusal(context: RequestContext, server: str, outcome: str) -> None:
+    """Log a request of a client that is not forwarded."""
+    if context.call is not None and _log.isEnabledFor(INFO):
+        _write({**_describe(context, context.call, server), "outcome": outcome})
+
+
+def _write(entry: Mapping[str, Any]) -> None:
+    told = {name: value for name, value in entry.items() if value is not None}
+    text = " ".join(f"{name}={value}" for name, value in told.items())
+    _log.info("%s", text, extra={DETAILS: told})
 
 
 def _describe(context: RequestContext, call: Request[Any], server: str) -> dict[str, Any]:

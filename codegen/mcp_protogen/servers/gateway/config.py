@@ -20,7 +20,7 @@ from urllib.parse import quote
 from pydantic import TypeAdapter, ValidationError
 
 from mcp_protogen.base import jsonpointer
-from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean, raise_errors
 from mcp_protogen.runtime.client.config import (
     ConfigEntry,
@@ -38,15 +38,20 @@ from mcp_protogen.servers.connect.named_server import safe_program, safe_url
 from mcp_protogen.servers.connect.protocol import protocol
 from mcp_protogen.servers.gateway.authentication import check_callers
 from mcp_protogen.servers.gateway.names import find_ambiguous, server_problem, usual_prefix
-from mcp_protogen.servers.gateway.settings import AuthSettings, GatewaySettings, ServerSettings
+from mcp_protogen.servers.gateway.settings import (
+    AuthSettings,
+    GatewaySettings,
+    RuleSettings,
+    ServerSettings,
+)
 
-T = TypeVar("T", ServerSettings, GatewaySettings, AuthSettings)
+T = TypeVar("T", ServerSettings, GatewaySettings, AuthSettings, RuleSettings)
 
 OWN: Final = "x-gateway"
 HINT: Final = "mcp-gen explain bad-gateway-config lists the members"
 
 _TABLE: Final = "gateway"
-_LATER: Final = frozenset({"admin", "exchange", "lock", "rules"})
+_LATER: Final = frozenset({"admin", "exchange", "lock"})
 """Members that a later version will read."""
 _MADE: Final = frozenset(
     {
@@ -55,11 +60,15 @@ _MADE: Final = frozenset(
     }
 )
 """Settings that are not members of a file."""
+_TABLES: Final = ("auth", "rules")
+"""Members of the gateway that are read by themselves."""
 _OF_HOST: Final = {field.alias or name for name, field in ConfigEntry.model_fields.items()}
 _OF_HTTP: Final = ("url", "httpUrl", "serverUrl", "headers")
 _KINDS: Final = [kind for kind in AUTH_CHOICES if kind != AUTO]
 _UNSET: Final = "set it before the gateway starts, or write a default: ${NAME:-default}"
 _WRONG_NAME: Final = "the name of the server does not fit: set {}"
+_NO_AUTH: Final = "rules are about tokens of clients, and clients need none"
+_CONDITIONS: Final = "add principals, scopes or claims"
 _NO_INPUT: Final = "a gateway cannot ask for it: give the input a default, or write ${NAME}"
 
 _SHORT: Final = 6
@@ -135,6 +144,7 @@ class _ConfigFile(ConfigSource):
             gateway = replace(gateway, auth=self._read(AuthSettings, auth, f"{at}/auth", {}))
         if gateway.instructions == "merge":
             self._add(f"{at}/instructions", '"merge" is not supported yet', "write the text")
+        gateway = replace(gateway, rules=tuple(self._rules(own, f"{at}/rules")))
         servers = [*self._servers(gateway.separator)]
         self._problems += find_ambiguous(servers)
         if not servers and not self._problems:
@@ -144,6 +154,29 @@ class _ConfigFile(ConfigSource):
         # A value may be within another one.
         longest_first = dict(sorted(self._secrets.items(), key=lambda pair: -len(pair[0])))
         return replace(gateway, servers=tuple(servers), secrets=longest_first)
+
+    def _rules(self, own: Mapping[str, Any], at: str) -> Iterator[RuleSettings]:
+        listed = own.get("rules", [])
+        if not is_array(listed) or not all(map(is_object, listed)):
+            self._add(at, "it must be an array of objects", HINT)
+            return
+        if listed and "auth" not in own:
+            self._add(at, _NO_AUTH, "add auth to the gateway, or leave out the rules")
+        names = self._content.get(self.member, {})
+        for number, rule in enumerate(listed):
+            place, before = f"{at}/{number}", len(self._problems)
+            settings = self._read(RuleSettings, rule, place, {})
+            if len(self._problems) > before:
+                continue
+            for name in settings.servers:
+                if name not in names:
+                    hint = did_you_mean(name, names, "name a server of the file")
+                    self._add(f"{place}/servers", f"there is no server {name!r:.60}", hint)
+            if not settings.servers:
+                self._add(place, "it names no servers", 'write servers = ["NAME"]')
+            if not (settings.principals or settings.scopes or settings.claims):
+                self._add(place, "it has no condition", _CONDITIONS)
+            yield settings
 
     def _servers(self, separator: str) -> Iterator[ServerSettings]:
         entries = dict(self.servers())
@@ -264,7 +297,8 @@ class _ConfigFile(ConfigSource):
 
     def _read(self, cls: type[T], own: Mapping[str, Any], at: str, base: Mapping[str, Any]) -> T:
         """Return the values of a table, without those that are wrong."""
-        members = {field.name for field in fields(cls)} - _MADE - ({"name"} & base.keys())
+        made = _MADE if base else frozenset[str]()
+        members = {field.name for field in fields(cls)} - made - ({"name"} & base.keys())
         of_host = _OF_HOST if self._is_toml and cls is ServerSettings else set[str]()
         known = self._select_known(own, at, members | of_host)
         given = {
@@ -274,7 +308,7 @@ class _ConfigFile(ConfigSource):
             if name in members
         }
         if cls is GatewaySettings:
-            given.pop("auth", None)
+            given = {name: value for name, value in given.items() if name not in _TABLES}
         wrong = set[str]()
         for _ in range(3):
             values = {**base, **given}
@@ -338,7 +372,8 @@ class _ConfigFile(ConfigSource):
 @cache
 def _adapters() -> Mapping[str, TypeAdapter[Any]]:
     return {
-        cls.__name__: TypeAdapter(cls) for cls in (ServerSettings, GatewaySettings, AuthSettings)
+        cls.__name__: TypeAdapter(cls)
+        for cls in (ServerSettings, GatewaySettings, AuthSettings, RuleSettings)
     }
 
 

@@ -48,7 +48,7 @@ class GatewayRuntime(RemountingRuntime):
         # Clients may send any text.
         find = self.known_owners if len(key) <= MOST_CHARACTERS else self.find_owners
         owners = find(kind, key)
-        if len(owners) == 1:
+        if len(owners) == 1 and owners[0].permits(kind, key, session.__mcp_runtime__):
             return await owners[0].answer(method, session, params)
         return await super().answer(method, session, params)
 
@@ -63,13 +63,15 @@ class GatewayRuntime(RemountingRuntime):
 
     async def page(self, field: str, session: SessionBase, params: Any) -> Any:
         mounts, lists = await self._lists(field, session)
+        context = session.__mcp_runtime__
         entries: list[Any] = []
         owners: dict[str, str] = {}
         for mount, listed in zip(mounts, lists, strict=True):
             name = mount.upstream.settings.name
             for key, entry in listed.entries.items():
                 if key not in owners:
-                    entries.append(entry)
+                    if mount.permits(field, key, context):
+                        entries.append(entry)
                 else:
                     whose = f"{owners[key]} has an item of that name, too, and comes first"
                     mount.upstream.say_once(f"{key!r} of its {field} is hidden: {whose}")
@@ -79,6 +81,7 @@ class GatewayRuntime(RemountingRuntime):
         if "ttl_ms" not in type(page).__pydantic_fields__:
             return page
         is_public = bool(lists) and all(listed.is_public for listed in lists)
+        is_public = is_public and not any(mount.upstream.rules for mount in mounts)
         scope = "public" if is_public else "private"
         return page.model_copy(update={"ttl_ms": _ttl(lists), "cache_scope": scope})
 

@@ -68,7 +68,7 @@ class Gateway:
         _log.error("%s was not applied; nothing has changed", self.settings.file)
 
     def _serve(self, settings: GatewaySettings) -> None:
-        upstreams = {server.name: self._upstream(server) for server in settings.servers}
+        upstreams = {server.name: self._upstream(server, settings) for server in settings.servers}
         # Nothing has changed if one of them cannot be mounted.
         mounts = [
             mounts_for(front, settings, upstreams.values(), self._package) for front in self.fronts
@@ -78,11 +78,12 @@ class Gateway:
         for front, mounted in zip(self.fronts, mounts, strict=True):
             change_front(front, settings, mounted)
 
-    def _upstream(self, server: ServerSettings) -> Upstream:
-        known = self.upstreams.get(server.name)
-        if known is not None and known.settings == server:
+    def _upstream(self, server: ServerSettings, settings: GatewaySettings) -> Upstream:
+        known, rules = self.upstreams.get(server.name), settings.rules_of(server.name)
+        has_same_rules = self.settings.rules_of(server.name) == rules
+        if known is not None and known.settings == server and has_same_rules:
             return known
-        return Upstream(server, names_of(server))
+        return Upstream(server, names_of(server), rules)
 
 
 def _changes(before: dict[str, Upstream], after: dict[str, Upstream]) -> Iterator[str]:

@@ -2,7 +2,8 @@
 
 import re
 from asyncio import Task, gather, get_running_loop, sleep, wait
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from logging import getLogger
@@ -10,6 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from mcp_protogen.runtime.core.connection_errors import Disconnected
 from mcp_protogen.runtime.core.errors import METHOD_NOT_FOUND, ProtocolError
+from mcp_protogen.runtime.core.http_request import StatusError
 from mcp_protogen.runtime.core.json import json_text
 from mcp_protogen.runtime.core.subscriptions import RESOURCE_UPDATED, SUBSCRIBE
 from mcp_protogen.runtime.core.uri_templates import parse_uri_template
@@ -114,8 +116,16 @@ class GatewayMount(LeavingMount):
             is_shared = self.upstream.settings.catalogue == "shared"
             for connection in [*self._runtime.connections] if is_shared else [to]:
                 self._publish_soon(connection, method)
-        elif self.prefix.strip("resources", key := self.full_uri(uri)) is not None:
+            return
+        key, context = self.full_uri(uri), to.session().__mcp_runtime__
+        if self.may_have("resources", key) and self.permits("resources", key, context):
             await to.publish(method, key)
+
+    @contextmanager
+    def listening(self, context: RequestContext) -> Generator[None, None, None]:
+        permits = self.upstream.rules.permit_any(context.principal)
+        with super().listening(context) if permits else nullcontext():
+            yield
 
     def remove_connection(self, connection: OpenConnection) -> None:
         super().remove_connection(connection)
@@ -126,7 +136,31 @@ class GatewayMount(LeavingMount):
         self, method: str, kind: str, key: str, session: SessionBase
     ) -> MountedItem | None:
         owner = await self._find_owner(kind, key, session) if self.may_have(kind, key) else None
-        return None if owner is None else MountedItem(owner, key)
+        context = session.__mcp_runtime__
+        if owner is None:
+            return None
+        if not owner.permits(kind, key, context):
+            owner.upstream.note_refusal(context, "denied")
+            return None
+        return MountedItem(owner, key)
+
+    def permits(self, kind: str, key: str, context: RequestContext) -> bool:
+        """Return whether a client may have an item, by the name or URI that it uses."""
+        rules = self.upstream.rules
+        own = self.prefix.strip(kind, key) if rules else None
+        return own is None or rules.permit(kind, own, context.principal)
+
+    async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
+        context, limits = session.__mcp_runtime__, self.upstream.limits
+        work = partial(super().answer, method, session, params)
+        if not limits.is_set:
+            return await work()
+        given = {"params": params, "meta": context.meta, "request_id": context.request_id}
+        try:
+            return await limits.run(context.method_call(method, **given), work)
+        except StatusError:
+            self.upstream.note_refusal(context, "limited")
+            raise
 
     async def _find_owner(self, kind: str, key: str, session: SessionBase) -> "GatewayMount | None":
         """Return the first server in the file that lists an item, if it may have several owners."""
@@ -147,8 +181,10 @@ class GatewayMount(LeavingMount):
         return next(owners, None)
 
     async def change_subscription(self, method: str, session: SessionBase, own: str) -> None:
-        owner = await self._find_owner("resources", self.full_uri(own), session)
-        if owner is not None:
+        key, context = self.full_uri(own), session.__mcp_runtime__
+        owner = await self._find_owner("resources", key, session)
+        # A client may end what a rule no longer permits.
+        if owner is not None and (method != SUBSCRIBE or owner.permits("resources", key, context)):
             await super(GatewayMount, owner).change_subscription(method, session, own)
 
     async def follow_again(self, session: SessionBase, uri: str) -> None:
@@ -173,6 +209,10 @@ class GatewayMount(LeavingMount):
     async def list_of(self, name: str, session: SessionBase) -> ServerList:
         """Return a list of the server for a client: as it is, or else the last one."""
         outer, now = session.__mcp_runtime__, get_running_loop().time()
+        has_keys = name in self.upstream.last_keys
+        if has_keys and not self.upstream.rules.permit_any(outer.principal):
+            # The keys say what other servers do not own.
+            return self._unknown_list(name)
         client = self._client_of(outer)
         kept = self._lists.get((client, name))
         if kept is not None and kept.is_fresh(now):
@@ -200,10 +240,13 @@ class GatewayMount(LeavingMount):
         """Return the newest list, without items if the server was gone for too long."""
         listed, since = self._last.get((client[1], name)), self._down.get((client[1], name))
         if listed is None:
-            return replace(NOTHING, keys=self.upstream.last_keys.get(name, NOTHING.keys))
+            return self._unknown_list(name)
         own = self._lists.get((client, name), listed)
         is_over = since is not None and get_running_loop().time() - since >= self._keep
         return replace(own, entries={}) if is_over else own
+
+    def _unknown_list(self, name: str) -> ServerList:
+        return replace(NOTHING, keys=self.upstream.last_keys.get(name, NOTHING.keys))
 
     def _ask(self, client: _Client, name: str, outer: RequestContext) -> _Asking:
         # A list goes on if its client no longer waits for it.

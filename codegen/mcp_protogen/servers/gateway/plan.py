@@ -1,15 +1,27 @@
 """The plan of a gateway: what it would serve, and how, without a connection."""
 
+import json
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from mcp_protogen.base.canonical import as_document
 from mcp_protogen.base.printable import pluralize
 from mcp_protogen.pipeline.reports.view import FindingsPage, View
 from mcp_protogen.servers.connect.protocol import protocol
-from mcp_protogen.servers.gateway.settings import GatewaySettings, Patterns, ServerSettings
+from mcp_protogen.servers.gateway.settings import (
+    GatewaySettings,
+    ItemKind,
+    Patterns,
+    RuleSettings,
+    ServerSettings,
+)
 
 FORMAT: Final = 1
+
+_LIMITS: Final = {
+    "concurrent": "calls of a principal at the same time",
+    "per_minute": "calls of a principal per minute",
+}
 
 
 def plan_page(settings: GatewaySettings, view: View) -> FindingsPage:
@@ -31,7 +43,19 @@ def _document(settings: GatewaySettings) -> dict[str, Any]:
         "listTimeout": settings.list_timeout,
         "auth": auth
         and {"issuer": auth.issuer, "audience": auth.audience, "scopes": sorted(auth.scopes)},
+        "rules": [_rule(rule) for rule in settings.rules],
         "servers": [_server(server) for server in settings.servers],
+    }
+
+
+def _rule(rule: RuleSettings) -> dict[str, Any]:
+    patterns = {kind: list(globs) for kind in get_args(ItemKind) if (globs := getattr(rule, kind))}
+    return {
+        "servers": list(rule.servers),
+        "items": patterns,
+        "principals": list(rule.principals),
+        "scopes": sorted(rule.scopes),
+        "claims": dict(rule.claims),
     }
 
 
@@ -58,6 +82,10 @@ def _server(server: ServerSettings) -> dict[str, Any]:
         "maxTimeout": server.max_timeout,
         "concurrency": server.concurrency,
         "maxConnections": server.max_connections,
+        "limits": {
+            "concurrent": server.limits.get("concurrent"),
+            "perMinute": server.limits.get("per_minute"),
+        },
         "catalogue": server.catalogue,
         "required": server.required,
     }
@@ -70,6 +98,8 @@ def _lines(settings: GatewaySettings) -> Iterator[str]:
         scopes = f", with {', '.join(sorted(settings.auth.scopes))}" if settings.auth.scopes else ""
         yield _row("tokens", f"of {settings.auth.issuer} for {settings.auth.audience}{scopes}")
     yield _row("lists", f"wait {settings.list_timeout:g} s for a server")
+    for rule in settings.rules:
+        yield _row("only for", _describe_rule(rule))
     for server in settings.servers:
         yield ""
         yield f"{server.name}: {server.address}"
@@ -94,10 +124,22 @@ def _rows(server: ServerSettings) -> Mapping[str, str]:
         "questions": ", ".join(sorted(server.questions)) or "none",
         "times": f"{server.timeout:g} s without progress, at most {server.max_timeout:g} s",
         "requests": requests or "",
+        "limits": "; ".join(f"{most} {_LIMITS[kind]}" for kind, most in server.limits.items()),
         "open": f"at most {pluralize(server.max_connections, 'connection')}",
         "catalogue": "shared by all clients" if server.catalogue == "shared" else "",
         "required": "the gateway is ready only with it" if server.required else "",
     }
+
+
+def _describe_rule(rule: RuleSettings) -> str:
+    document = _rule(rule)
+    items = f" ({_patterns(document['items'])})" if document["items"] else ""
+    conditions = [
+        f"{name} {', '.join(document[name])}" for name in ("principals", "scopes") if document[name]
+    ]
+    if rule.claims:
+        conditions.append(f"claims {json.dumps(document['claims'])}")
+    return f"{' and '.join(conditions)}: {', '.join(rule.servers)}{items}"
 
 
 def _patterns(patterns: Patterns) -> str:

@@ -3,14 +3,15 @@
 Times are in seconds.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field
 
+from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.runtime.core.oauth_scopes import checked_scopes
 from mcp_protogen.runtime.features.auth.urls import server_metadata_urls
 from mcp_protogen.runtime.transports.base import Opener
@@ -27,6 +28,8 @@ Seconds: TypeAlias = Annotated[float, Field(gt=0, strict=True, allow_inf_nan=Fal
 Text: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]*$")]
 """A part of names: 2025-11-25, server/tools, "Tool Names"."""
 Count: TypeAlias = Annotated[int, Field(ge=1, strict=True)]
+CallCounts: TypeAlias = Mapping[Literal["concurrent", "per_minute"], Count]
+"""The most calls of a principal at the same time, and per minute."""
 Flag: TypeAlias = Annotated[bool, Field(strict=True)]
 Separator: TypeAlias = Annotated[Text, Field(min_length=1)]
 Name: TypeAlias = Annotated[Separator, Field(max_length=128)]
@@ -45,7 +48,30 @@ Scopes: TypeAlias = Annotated[
 ]
 
 
+def _check_claims(claims: Mapping[str, Any]) -> Mapping[str, Any]:
+    for name, value in claims.items():
+        if is_object(value):
+            _check_claims(value)
+        elif not isinstance(value, str | int) or value == "":
+            raise ValueError(f"{name!r:.40} must be text, an integer, true, false or an object")
+    return claims
+
+
+def _check_some(texts: tuple[str, ...]) -> tuple[str, ...]:
+    if not texts:
+        raise ValueError("it must not be empty")
+    return texts
+
+
+Claims: TypeAlias = Annotated[Mapping[str, Any], AfterValidator(_check_claims)]
+Texts: TypeAlias = Annotated[tuple[str, ...], AfterValidator(_check_some)]
+
+
 def _no_patterns() -> Mapping[ItemKind, tuple[str, ...]]:
+    return MappingProxyType({})
+
+
+def _no_limits() -> CallCounts:
     return MappingProxyType({})
 
 
@@ -85,6 +111,7 @@ class ServerSettings:
     concurrency: Count | None = None
     """The most requests at a time on one connection; None for no limit."""
     max_connections: Count = 100
+    limits: CallCounts = field(default_factory=_no_limits)
     catalogue: Literal["own", "shared"] = "own"
     """Whether lists belong to a principal, or are the same for all."""
     required: Flag = False
@@ -104,6 +131,24 @@ class AuthSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RuleSettings:
+    """Who may have items of some servers: principals for whom all the conditions hold.
+
+    The patterns are those of own names and URIs; without any, it is about all items.
+    """
+
+    servers: Texts = ()
+    tools: Texts = ()
+    prompts: Texts = ()
+    resources: Texts = ()
+    principals: Texts = ()
+    """Patterns of ids, as in the access log."""
+    scopes: Scopes = frozenset()
+    claims: Claims = field(default_factory=_no_names)
+    """Values that claims of the token are, or have as an element, a word or a member."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GatewaySettings:
     """A gateway with its servers, in the order of the file."""
 
@@ -118,10 +163,15 @@ class GatewaySettings:
     """The time for a server to list; later items are announced as a change."""
     auth: AuthSettings | None = None
     """The check of clients over HTTP; None to serve only this machine."""
+    rules: tuple[RuleSettings, ...] = ()
     telemetry: bool = False
     """Whether to record spans and durations with OpenTelemetry."""
     secrets: Mapping[str, str] = field(default_factory=_no_names, repr=False)
     """The values of variables, each with the variable that stands for it."""
+
+    def rules_of(self, server: str) -> Sequence[RuleSettings]:
+        """Return the rules about items of a server."""
+        return [rule for rule in self.rules if server in rule.servers]
 
     def hide(self, text: str) -> str:
         """Return a text with variables in place of their values."""

@@ -1,13 +1,20 @@
 """A server behind the gateway, as all fronts and clients share it."""
 
+from collections.abc import Iterable
 from logging import getLogger
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
+from mcp_protogen.runtime.server.context import RequestContext
+from mcp_protogen.servers.gateway.access_log import log_refusal
+from mcp_protogen.servers.gateway.access_rules import AccessRules
 from mcp_protogen.servers.gateway.circuit import Circuit
+from mcp_protogen.servers.gateway.limits import CallLimits
 from mcp_protogen.servers.gateway.names import ServerNames
-from mcp_protogen.servers.gateway.settings import ServerSettings
+from mcp_protogen.servers.gateway.settings import RuleSettings, ServerSettings
 
 _log: Final = getLogger("mcp_protogen.gateway")
+
+Refused: TypeAlias = Literal["denied", "limited"]
 
 MOST_ITEMS: Final = 2000
 _MOST_SAID: Final = 5 * MOST_ITEMS
@@ -16,12 +23,20 @@ _MOST_SAID: Final = 5 * MOST_ITEMS
 class Upstream:
     """A server behind the gateway, for all clients."""
 
-    def __init__(self, settings: ServerSettings, names: ServerNames) -> None:
+    def __init__(
+        self, settings: ServerSettings, names: ServerNames, rules: Iterable[RuleSettings] = ()
+    ) -> None:
         self.settings, self.names = settings, names
         self.last_keys: dict[str, frozenset[str]] = {}
         """The names and URIs of its last list for any client, by list."""
         self.circuit: Final = Circuit(settings.name)
+        self.limits = CallLimits(settings.limits)
+        self.rules = AccessRules(rules)
         self._said: set[str] = set()
+
+    def note_refusal(self, context: RequestContext, outcome: Refused) -> None:
+        """Note that a request of a client is not forwarded, by a rule or a limit."""
+        log_refusal(context, self.settings.name, outcome)
 
     def say_once(self, text: str) -> None:
         """Log a warning about its items, unless it was logged before."""
