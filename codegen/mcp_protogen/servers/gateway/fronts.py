@@ -21,12 +21,13 @@ from mcp_protogen.runtime.toolkit.items import requested_item
 from mcp_protogen.runtime.toolkit.mounting import add_mount
 from mcp_protogen.runtime.toolkit.mounts import Mount
 from mcp_protogen.runtime.toolkit.toolkit_runtime import ToolkitRuntime
+from mcp_protogen.servers.gateway.counts import count_events
 from mcp_protogen.servers.gateway.lists import ServerList
 from mcp_protogen.servers.gateway.mounts import GatewayMount, MountSettings
 from mcp_protogen.servers.gateway.names import MOST_CHARACTERS, MOST_KNOWN
 from mcp_protogen.servers.gateway.proxies import proxy_for
 from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
-from mcp_protogen.servers.gateway.tracing import make_telemetry, trace_requests
+from mcp_protogen.servers.gateway.tracing import Recordings
 from mcp_protogen.servers.gateway.upstream import Upstream
 
 _PAGE: Final = 1000
@@ -106,6 +107,7 @@ def make_front(
     upstreams: Iterable[Upstream],
     package: ModuleType,
     revision: Revision,
+    recordings: Recordings,
 ) -> ServerBase[Any]:
     """Return the server for clients of one revision."""
     app: Any = revision.load().App
@@ -114,14 +116,12 @@ def make_front(
     front: ServerBase[Any] = type("Front", (app,), members)(
         settings.name, version=__version__, **about
     )
-    if settings.telemetry:
-        front.middleware = (make_telemetry(package),)
+    front.middleware = recordings.of_front()
     runtime = cast(GatewayRuntime, front.__mcp_runtime__)
     for upstream in upstreams:
         server = upstream.settings
-        proxy = proxy_for(package, server)
-        if settings.telemetry:
-            proxy = trace_requests(proxy, make_telemetry(package, server.name))
+        proxy = count_events(proxy_for(package, server), upstream.counts)
+        proxy = recordings.of_server(proxy, server.name)
         mount, soon = _mount_settings(settings, server), runtime.publish_soon
         add_mount(runtime, GatewayMount(front, upstream, proxy, mount, soon))
     return front

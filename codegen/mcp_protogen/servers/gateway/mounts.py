@@ -20,7 +20,7 @@ from mcp_protogen.runtime.toolkit.mounts import MountedItem
 from mcp_protogen.runtime.toolkit.remote_mounts import Proxy
 from mcp_protogen.runtime.toolkit.remotes import RemoteSettings
 from mcp_protogen.runtime.toolkit.revision_models import LISTS
-from mcp_protogen.servers.gateway.access_log import LoggedMount
+from mcp_protogen.servers.gateway.health import WatchedMount
 from mcp_protogen.servers.gateway.lists import (
     NOTHING,
     ListMark,
@@ -59,7 +59,7 @@ class MountSettings(RemoteSettings):
     """The time for which the items of a server that cannot be reached stay listed."""
 
 
-class GatewayMount(LoggedMount):
+class GatewayMount(WatchedMount):
     """A server for the clients of one revision, with its lists."""
 
     def __init__(
@@ -72,7 +72,7 @@ class GatewayMount(LoggedMount):
     ) -> None:
         super().__init__(above, upstream.names, proxy, upstream.settings.opener, settings)
         self.upstream = upstream
-        self.server_name = upstream.settings.name
+        self.server_name, self.health = upstream.settings.name, upstream.health
         self._list_timeout, self._keep = settings.list_timeout, settings.keep_lists
         self._most = settings.max_connections
         self._publish_soon = publish_soon

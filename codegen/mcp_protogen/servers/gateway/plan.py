@@ -31,6 +31,8 @@ def _document(settings: GatewaySettings) -> dict[str, Any]:
         "listTimeout": settings.list_timeout,
         "auth": auth
         and {"issuer": auth.issuer, "audience": auth.audience, "scopes": sorted(auth.scopes)},
+        "admin": settings.admin and str(settings.admin),
+        "adminHosts": sorted(settings.admin_hosts),
         "servers": [_server(server) for server in settings.servers],
     }
 
@@ -70,6 +72,9 @@ def _lines(settings: GatewaySettings) -> Iterator[str]:
         scopes = f", with {', '.join(sorted(settings.auth.scopes))}" if settings.auth.scopes else ""
         yield _row("tokens", f"of {settings.auth.issuer} for {settings.auth.audience}{scopes}")
     yield _row("lists", f"wait {settings.list_timeout:g} s for a server")
+    if settings.admin is not None:
+        hosts = f", for requests to {', '.join(sorted(settings.admin_hosts))}"
+        yield _row("admin", f"{settings.admin}{hosts if settings.admin_hosts else ''}")
     for server in settings.servers:
         yield ""
         yield f"{server.name}: {server.address}"

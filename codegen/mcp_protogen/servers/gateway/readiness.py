@@ -1,15 +1,16 @@
 """Whether the required servers have been reached."""
 
 from asyncio import sleep, timeout
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from logging import getLogger
 from types import ModuleType
 from typing import Final
 
 from mcp_protogen.runtime.core.tasks import Tasks
+from mcp_protogen.runtime.toolkit.remotes import reason_of
 from mcp_protogen.servers.connect.failures import ERRORS
-from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
+from mcp_protogen.servers.gateway.upstream import Upstream
 
 _log: Final = getLogger("mcp_protogen.gateway")
 
@@ -21,9 +22,10 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 class Readiness:
     """The required servers that have not been reached so far."""
 
-    def __init__(self, settings: GatewaySettings, package: ModuleType) -> None:
+    def __init__(self, upstreams: Iterable[Upstream], package: ModuleType) -> None:
         self._connect = package.connect
-        self._missing = {server.name: server for server in settings.servers if server.required}
+        required = (upstream for upstream in upstreams if upstream.settings.required)
+        self._missing = {upstream.settings.name: upstream for upstream in required}
 
     def missing(self) -> Sequence[str]:
         """Return the names of servers that have not been reached."""
@@ -33,20 +35,23 @@ class Readiness:
     async def reach_servers(self) -> AsyncGenerator[None, None]:
         """Connect to each until it answers; a lifespan."""
         tasks = Tasks()
-        for server in self._missing.values():
-            tasks.start(self._reach(server))
+        for upstream in self._missing.values():
+            tasks.start(self._reach(upstream))
         try:
             yield
         finally:
             await tasks.cancel()
 
-    async def _reach(self, server: ServerSettings) -> None:
-        pause = _FIRST_PAUSE
+    async def _reach(self, upstream: Upstream) -> None:
+        server, pause = upstream.settings, _FIRST_PAUSE
         while server.name in self._missing:
             try:
                 async with timeout(_OPENING), self._connect(server.opener):
+                    upstream.health.note_success()
                     del self._missing[server.name]
             except ERRORS as error:
+                reason = reason_of(error) or "unreachable"
+                upstream.health.note_failure(reason, str(error))
                 text = "%s, which is required, cannot be reached: %s; the next attempt is in %g s"
                 _log.warning(text, server.name, error, pause)
                 await sleep(pause)

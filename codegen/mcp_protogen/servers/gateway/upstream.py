@@ -1,8 +1,11 @@
 """A server behind the gateway, as all fronts and clients share it."""
 
+from collections.abc import Callable
 from logging import getLogger
 from typing import Final
 
+from mcp_protogen.servers.gateway.counts import Counts
+from mcp_protogen.servers.gateway.health import Health
 from mcp_protogen.servers.gateway.names import ServerNames
 from mcp_protogen.servers.gateway.settings import ServerSettings
 
@@ -15,8 +18,11 @@ _MOST_SAID: Final = 5 * MOST_ITEMS
 class Upstream:
     """A server behind the gateway, for all clients."""
 
-    def __init__(self, settings: ServerSettings, names: ServerNames) -> None:
+    def __init__(
+        self, settings: ServerSettings, names: ServerNames, hide: Callable[[str], str] = str
+    ) -> None:
         self.settings, self.names = settings, names
+        self.health, self.counts = Health(hide), Counts()
         self.last_keys: dict[str, frozenset[str]] = {}
         """The names and URIs of its last list for any client, by list."""
         self._said: set[str] = set()
