@@ -126,12 +126,11 @@ def test_file_of_a_host_may_have_members_of_others_but_toml_may_not(tmp_path: Pa
 
 def test_members_of_later_work_are_called_not_supported(tmp_path: Path) -> None:
     content = as_toml(
-        {"admin": "127.0.0.1:9464", "lock": "warn", "instructions": "merge"},
+        {"lock": "warn", "instructions": "merge"},
         (OF_HOST, {"lock": "warn", "auth": {"exchange": "https://x", "audience": "y"}}),
     )
     found = problems_in(tmp_path, content)
     assert sorted(problem.pointer for problem in found) == [
-        "gateway.admin",
         "gateway.instructions",
         "gateway.lock",
         "servers.s0.auth.exchange",

@@ -12,7 +12,7 @@ from mcp_protogen.servers.gateway.settings import GatewaySettings
 
 def check_callers(settings: GatewaySettings, side: HttpSide) -> None:
     """Raise `ProblemError` if other machines could call without a token."""
-    if settings.auth is None and not side.is_local:
+    if settings.auth is None and not side.address.is_local:
         message = f"without tokens, clients of other machines must not reach {side.address.host}"
         hint = (
             "serve this machine only, with --http PORT, or name the issuer and the audience of"

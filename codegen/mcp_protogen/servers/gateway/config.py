@@ -51,7 +51,7 @@ OWN: Final = "x-gateway"
 HINT: Final = "mcp-gen explain bad-gateway-config lists the members"
 
 _TABLE: Final = "gateway"
-_LATER: Final = frozenset({"admin", "exchange", "lock"})
+_LATER: Final = frozenset({"exchange", "lock"})
 """Members that a later version will read."""
 _MADE: Final = frozenset(
     {
@@ -142,6 +142,10 @@ class _ConfigFile(ConfigSource):
         gateway = self._read(GatewaySettings, own, at, base)
         if "auth" in own and (auth := self._table(own, "auth", at)) is not None:
             gateway = replace(gateway, auth=self._read(AuthSettings, auth, f"{at}/auth", {}))
+        if gateway.admin and not (gateway.admin.is_local or gateway.admin_hosts):
+            message = f"other machines could read it at {gateway.admin}, without a token"
+            hint = "use 127.0.0.1, or name the hosts in their requests: admin_hosts"
+            self._add(f"{at}/admin", message, hint)
         if gateway.instructions == "merge":
             self._add(f"{at}/instructions", '"merge" is not supported yet', "write the text")
         gateway = replace(gateway, rules=tuple(self._rules(own, f"{at}/rules")))

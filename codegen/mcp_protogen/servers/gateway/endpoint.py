@@ -31,7 +31,9 @@ def run_gateway(file: GatewayFile, side: HttpSide | None, watches: bool) -> None
         serve_http(package, lambda http: make_app(gateway, package, http, keep_up), side)
         return
     _log.info("waiting for a client on standard input; its end, or Ctrl-C, ends the gateway")
-    _add_lifespans(gateway, keep_up)
+    # Without the admin address, no page says which servers have been reached.
+    reach = [gateway.readiness.reach_servers] if gateway.settings.admin else []
+    _add_lifespans(gateway, *reach, keep_up)
     package.run_stdio(gateway.fronts, options=_OPTIONS)
 
 
@@ -48,12 +50,19 @@ def make_app(gateway: Gateway, package: ModuleType, http: Any, *lifespans: Lifes
 
 
 def _add_lifespans(gateway: Gateway, *lifespans: Lifespan) -> None:
-    """Enter these while the gateway serves."""
+    """Enter these while the gateway serves, and serve its admin address."""
+    entered = [*lifespans]
+    if gateway.settings.admin is not None:
+        # Without the admin address, a gateway over stdio imports no HTTP server.
+        from mcp_protogen.servers.gateway.admin import AdminApp, AdminServer
+
+        app = AdminApp(gateway)
+        entered.append(AdminServer(app, gateway.settings.admin).serve)
 
     @asynccontextmanager
     async def lifespan() -> AsyncGenerator[None, None]:
         async with AsyncExitStack() as stack:
-            for enter in lifespans:
+            for enter in entered:
                 await stack.enter_async_context(enter())
             yield
 

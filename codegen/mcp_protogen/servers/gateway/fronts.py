@@ -8,7 +8,6 @@ from asyncio import gather, get_running_loop
 from collections.abc import Iterable, Sequence
 from functools import cached_property, partial
 from math import inf
-from types import ModuleType
 from typing import Any, Final, cast
 
 from mcp_protogen import __version__
@@ -16,13 +15,14 @@ from mcp_protogen.runtime.core.models.base import WireModel
 from mcp_protogen.runtime.core.revision import Revision
 from mcp_protogen.runtime.server.base import ServerBase, SessionBase
 from mcp_protogen.runtime.toolkit.items import requested_item
+from mcp_protogen.servers.gateway.counts import count_events
 from mcp_protogen.servers.gateway.lists import ServerList
 from mcp_protogen.servers.gateway.mounts import GatewayMount, MountSettings
 from mcp_protogen.servers.gateway.names import MOST_CHARACTERS
 from mcp_protogen.servers.gateway.proxies import proxy_for
 from mcp_protogen.servers.gateway.remounting import RemountingRuntime
 from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
-from mcp_protogen.servers.gateway.tracing import make_telemetry, trace_requests
+from mcp_protogen.servers.gateway.tracing import Recordings
 from mcp_protogen.servers.gateway.upstream import Upstream
 
 _PAGE: Final = 1000
@@ -94,7 +94,7 @@ def _ttl(lists: Iterable[ServerList]) -> int:
 
 
 def make_front(
-    settings: GatewaySettings, package: ModuleType, revision: Revision
+    settings: GatewaySettings, revision: Revision, recordings: Recordings
 ) -> ServerBase[Any]:
     """Return the server for clients of one revision, still without upstream servers."""
     app: Any = revision.load().App
@@ -103,8 +103,7 @@ def make_front(
     front: ServerBase[Any] = type("Front", (app,), members)(
         settings.name, version=__version__, **about
     )
-    if settings.telemetry:
-        front.middleware = (make_telemetry(package),)
+    front.middleware = recordings.of_front()
     return front
 
 
@@ -112,7 +111,7 @@ def mounts_for(
     front: ServerBase[Any],
     settings: GatewaySettings,
     upstreams: Iterable[Upstream],
-    package: ModuleType,
+    recordings: Recordings,
 ) -> list[GatewayMount]:
     """Return a mount for each upstream server: that of the front, or a new one."""
     runtime = cast(GatewayRuntime, front.__mcp_runtime__)
@@ -121,9 +120,8 @@ def mounts_for(
     for upstream in upstreams:
         if (mount := known.get(upstream)) is None:
             server = upstream.settings
-            proxy = proxy_for(package, server)
-            if settings.telemetry:
-                proxy = trace_requests(proxy, make_telemetry(package, server.name))
+            proxy = count_events(proxy_for(recordings.package, server), upstream.counts)
+            proxy = recordings.of_server(proxy, server.name)
             mounted = _mount_settings(settings, server)
             mount = GatewayMount(front, upstream, proxy, mounted, runtime.publish_soon)
         mounts.append(mount)

@@ -1,45 +1,43 @@
 """A gateway: its upstream servers, and the front for clients of each revision."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from logging import getLogger
 from types import ModuleType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from mcp_protogen.base.problems import Problem
+from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.runtime.server.base import ServerBase
 from mcp_protogen.servers.gateway.fronts import change_front, make_front, mounts_for
+from mcp_protogen.servers.gateway.last_reload import Reload
 from mcp_protogen.servers.gateway.names import names_of
 from mcp_protogen.servers.gateway.readiness import Readiness
 from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
+from mcp_protogen.servers.gateway.tracing import Recordings
 from mcp_protogen.servers.gateway.upstream import Upstream
+
+if TYPE_CHECKING:
+    from mcp_protogen.servers.gateway.metrics import Metrics
 
 _log: Final = getLogger("mcp_protogen.gateway")
 
-_AT_START: Final = ("name", "title", "auth")
+_AT_START: Final = ("name", "title", "auth", "admin", "admin_hosts")
 """Settings that apply after a restart."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reload:
-    """The last time at which the file was read, and the problems for which it was not applied."""
-
-    at: datetime
-    problems: Sequence[Problem] = ()
 
 
 class Gateway:
     """The upstream servers, by name and in the order of the file, mounted in each front."""
 
     def __init__(self, settings: GatewaySettings, package: ModuleType) -> None:
-        self._package: Final = package
         self.settings = settings
         self.last_reload = Reload(datetime.now(UTC))
         self.readiness: Final = Readiness(package)
         self.upstreams: dict[str, Upstream] = {}
+        self.metrics: Final = None if settings.admin is None else self._make_metrics()
+        self._recordings: Final = Recordings(package, self._providers())
         self.fronts: Final[list[ServerBase[Any]]] = [
-            make_front(settings, package, revision) for revision in package.REVISIONS
+            make_front(settings, revision, self._recordings) for revision in package.REVISIONS
         ]
         self._serve(settings)
 
@@ -71,10 +69,11 @@ class Gateway:
         upstreams = {server.name: self._upstream(server, settings) for server in settings.servers}
         # Nothing has changed if one of them cannot be mounted.
         mounts = [
-            mounts_for(front, settings, upstreams.values(), self._package) for front in self.fronts
+            mounts_for(front, settings, upstreams.values(), self._recordings)
+            for front in self.fronts
         ]
         self.settings, self.upstreams = settings, upstreams
-        self.readiness.expect(settings.servers)
+        self.readiness.expect(upstreams.values())
         for front, mounted in zip(self.fronts, mounts, strict=True):
             change_front(front, settings, mounted)
 
@@ -83,7 +82,19 @@ class Gateway:
         has_same_rules = self.settings.rules_of(server.name) == rules
         if known is not None and known.settings == server and has_same_rules:
             return known
-        return Upstream(server, names_of(server), rules)
+        return Upstream(server, names_of(server), rules, settings.hide)
+
+    def _make_metrics(self) -> "Metrics":
+        try:
+            from mcp_protogen.servers.gateway.metrics import Metrics
+        except ImportError as error:
+            raise missing_for_admin(str(error)) from error
+        return Metrics(lambda: self.upstreams, lambda: self.last_reload)
+
+    def _providers(self) -> Mapping[str, Any] | None:
+        if self.metrics is not None:
+            return self.metrics.providers(self.settings.telemetry)
+        return {} if self.settings.telemetry else None
 
 
 def _changes(before: dict[str, Upstream], after: dict[str, Upstream]) -> Iterator[str]:
@@ -94,3 +105,9 @@ def _changes(before: dict[str, Upstream], after: dict[str, Upstream]) -> Iterato
             yield f"{name} is new"
         elif before[name] is not upstream:
             yield f"{name} has changed"
+
+
+def missing_for_admin(why: str) -> ProblemError:
+    hint = "install mcp-gen with its extra metrics, or leave out admin"
+    message = f"the admin address cannot be served: {why}"
+    return ProblemError(Problem("missing-package", message, hint=hint))

@@ -75,7 +75,7 @@ class GatewayMount(LeavingMount):
     ) -> None:
         super().__init__(above, upstream.names, proxy, upstream.settings.opener, settings)
         self.upstream = upstream
-        self.server_name = upstream.settings.name
+        self.server_name, self.health = upstream.settings.name, upstream.health
         self.circuit = upstream.circuit
         self.connects_for_requests = upstream.settings.transport == "HTTP"
         self._keep = settings.keep_lists

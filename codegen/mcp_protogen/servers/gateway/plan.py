@@ -44,6 +44,8 @@ def _document(settings: GatewaySettings) -> dict[str, Any]:
         "auth": auth
         and {"issuer": auth.issuer, "audience": auth.audience, "scopes": sorted(auth.scopes)},
         "rules": [_rule(rule) for rule in settings.rules],
+        "admin": settings.admin and str(settings.admin),
+        "adminHosts": sorted(settings.admin_hosts),
         "servers": [_server(server) for server in settings.servers],
     }
 
@@ -100,6 +102,9 @@ def _lines(settings: GatewaySettings) -> Iterator[str]:
     yield _row("lists", f"wait {settings.list_timeout:g} s for a server")
     for rule in settings.rules:
         yield _row("only for", _describe_rule(rule))
+    if settings.admin is not None:
+        hosts = f", for requests to {', '.join(sorted(settings.admin_hosts))}"
+        yield _row("admin", f"{settings.admin}{hosts if settings.admin_hosts else ''}")
     for server in settings.servers:
         yield ""
         yield f"{server.name}: {server.address}"

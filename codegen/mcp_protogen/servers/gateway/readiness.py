@@ -8,8 +8,9 @@ from types import ModuleType
 from typing import Final
 
 from mcp_protogen.runtime.core.tasks import Tasks
+from mcp_protogen.runtime.toolkit.remotes import reason_of
 from mcp_protogen.servers.connect.failures import ERRORS
-from mcp_protogen.servers.gateway.settings import ServerSettings
+from mcp_protogen.servers.gateway.upstream import Upstream
 
 _log: Final = getLogger("mcp_protogen.gateway")
 
@@ -23,24 +24,24 @@ class Readiness:
 
     def __init__(self, package: ModuleType) -> None:
         self._connect = package.connect
-        self._required: dict[str, ServerSettings] = {}
-        self._missing: dict[str, ServerSettings] = {}
+        self._required: dict[str, Upstream] = {}
+        self._missing: dict[str, Upstream] = {}
         self._tasks: Tasks | None = None
 
-    def expect(self, servers: Iterable[ServerSettings]) -> None:
+    def expect(self, upstreams: Iterable[Upstream]) -> None:
         """Wait for those of these servers that are required, and only for them.
 
         Servers that have been reached are not reached again, unless their settings differ.
         """
         known = self._required
-        self._required = {server.name: server for server in servers if server.required}
+        self._required = {one.settings.name: one for one in upstreams if one.settings.required}
         for name in self._missing.keys() - self._required.keys():
             del self._missing[name]
-        for name, server in self._required.items():
-            if known.get(name) != server:
-                self._missing[name] = server
+        for name, upstream in self._required.items():
+            if known.get(name) is not upstream:
+                self._missing[name] = upstream
                 if self._tasks is not None:
-                    self._tasks.start(self._reach(server))
+                    self._tasks.start(self._reach(upstream))
 
     def missing(self) -> Sequence[str]:
         """Return the names of servers that have not been reached."""
@@ -50,22 +51,25 @@ class Readiness:
     async def reach_servers(self) -> AsyncGenerator[None, None]:
         """Connect to each until it answers; a lifespan."""
         tasks = self._tasks = Tasks()
-        for server in self._missing.values():
-            tasks.start(self._reach(server))
+        for upstream in self._missing.values():
+            tasks.start(self._reach(upstream))
         try:
             yield
         finally:
             self._tasks = None
             await tasks.cancel()
 
-    async def _reach(self, server: ServerSettings) -> None:
-        pause = _FIRST_PAUSE
-        while self._missing.get(server.name) is server:
+    async def _reach(self, upstream: Upstream) -> None:
+        server, pause = upstream.settings, _FIRST_PAUSE
+        while self._missing.get(server.name) is upstream:
             try:
                 async with timeout(_OPENING), self._connect(server.opener):
-                    if self._missing.get(server.name) is server:
+                    upstream.health.note_success()
+                    if self._missing.get(server.name) is upstream:
                         del self._missing[server.name]
             except ERRORS as error:
+                reason = reason_of(error) or "unreachable"
+                upstream.health.note_failure(reason, str(error))
                 text = "%s, which is required, cannot be reached: %s; the next attempt is in %g s"
                 _log.warning(text, server.name, error, pause)
                 await sleep(pause)

@@ -9,12 +9,13 @@ from functools import partial
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, PlainValidator
 
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.runtime.core.oauth_scopes import checked_scopes
 from mcp_protogen.runtime.features.auth.urls import server_metadata_urls
 from mcp_protogen.runtime.transports.base import Opener
+from mcp_protogen.servers.bridge.http_side import Address, read_address
 
 ItemKind: TypeAlias = Literal["tools", "prompts", "resources"]
 """A kind of item, as patterns name it; resources include their templates."""
@@ -42,6 +43,14 @@ def _check_url(url: str) -> str:
     return url
 
 
+def _admin_address(said: object) -> Address:
+    if not isinstance(said, str):
+        raise ValueError("it must be a text with a port, or with a host and a port")
+    return read_address(said)
+
+
+AdminAddress: TypeAlias = Annotated[Address, PlainValidator(_admin_address)]
+HostName: TypeAlias = Annotated[str, Field(pattern=r"^(\[[0-9a-fA-F:.]+\]|[^\s/:]+)(:\d+)?$")]
 Url: TypeAlias = Annotated[str, AfterValidator(_check_url)]
 Scopes: TypeAlias = Annotated[
     frozenset[str], AfterValidator(partial(checked_scopes, label="tokens"))
@@ -164,6 +173,10 @@ class GatewaySettings:
     auth: AuthSettings | None = None
     """The check of clients over HTTP; None to serve only this machine."""
     rules: tuple[RuleSettings, ...] = ()
+    admin: AdminAddress | None = None
+    """The address of health, status and metrics; None for none."""
+    admin_hosts: frozenset[HostName] = frozenset()
+    """The host names in requests to it, `*` for any; without them, those of this machine."""
     telemetry: bool = False
     """Whether to record spans and durations with OpenTelemetry."""
     secrets: Mapping[str, str] = field(default_factory=_no_names, repr=False)

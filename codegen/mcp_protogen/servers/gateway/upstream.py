@@ -1,6 +1,6 @@
 """A server behind the gateway, as all fronts and clients share it."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from logging import getLogger
 from typing import Final, Literal, TypeAlias
 
@@ -8,6 +8,8 @@ from mcp_protogen.runtime.server.context import RequestContext
 from mcp_protogen.servers.gateway.access_log import log_refusal
 from mcp_protogen.servers.gateway.access_rules import AccessRules
 from mcp_protogen.servers.gateway.circuit import Circuit
+from mcp_protogen.servers.gateway.counts import Counts
+from mcp_protogen.servers.gateway.health import Health
 from mcp_protogen.servers.gateway.limits import CallLimits
 from mcp_protogen.servers.gateway.names import ServerNames
 from mcp_protogen.servers.gateway.settings import RuleSettings, ServerSettings
@@ -24,9 +26,14 @@ class Upstream:
     """A server behind the gateway, for all clients."""
 
     def __init__(
-        self, settings: ServerSettings, names: ServerNames, rules: Iterable[RuleSettings] = ()
+        self,
+        settings: ServerSettings,
+        names: ServerNames,
+        rules: Iterable[RuleSettings] = (),
+        hide: Callable[[str], str] = str,
     ) -> None:
         self.settings, self.names = settings, names
+        self.health, self.counts = Health(hide), Counts()
         self.last_keys: dict[str, frozenset[str]] = {}
         """The names and URIs of its last list for any client, by list."""
         self.circuit: Final = Circuit(settings.name)
@@ -36,6 +43,7 @@ class Upstream:
 
     def note_refusal(self, context: RequestContext, outcome: Refused) -> None:
         """Note that a request of a client is not forwarded, by a rule or a limit."""
+        self.counts.add_denied(outcome)
         log_refusal(context, self.settings.name, outcome)
 
     def say_once(self, text: str) -> None:
