@@ -12,7 +12,17 @@ from support.docs.pages import block_texts, page
 
 NAME = "gateway.md"
 PAGE = page(NAME)
-MADE = {"file", "servers", "secrets", "place", "address", "opener", "transport", "telemetry"}
+MADE = {
+    "file",
+    "servers",
+    "secrets",
+    "place",
+    "address",
+    "opener",
+    "transport",
+    "telemetry",
+    "locked",
+}
 
 
 def test_files_of_the_page_can_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ OF_GATEWAY: Final[Json] = {
     "title": "Team",
     "instructions": "Ask.",
     "separator": "-",
+    "lock": "warn",
     "list_timeout": 2.5,
     "auth": {"issuer": "https://login.example", "audience": "https://mcp.example", "scopes": ["a"]},
 }
@@ -41,6 +42,7 @@ OF_SERVER: Final[Json] = {
     "max_connections": 7,
     "catalogue": "shared",
     "required": True,
+    "lock": "enforce",
     "auth": "none",
 }
 # A value of the wrong type or outside the limits, by member.
@@ -72,6 +74,7 @@ WRONG: Final[dict[str, tuple[Any, ...]]] = {
     "max_connections": (0, 1.5, "1", True),
     "catalogue": ("mine", True),
     "required": ("yes", 1),
+    "lock": ("on", True),
     "auth": (3, "basic:ID", "bearer", "bearer:NOT_SET", {"exchange": "https://x"}),
 }
 

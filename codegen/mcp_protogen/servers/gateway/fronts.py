@@ -19,7 +19,6 @@ from mcp_protogen.runtime.server.base import ServerBase, SessionBase
 from mcp_protogen.runtime.server.context import OpenConnection
 from mcp_protogen.runtime.toolkit.items import requested_item
 from mcp_protogen.runtime.toolkit.mounting import add_mount
-from mcp_protogen.runtime.toolkit.mounts import Mount
 from mcp_protogen.runtime.toolkit.toolkit_runtime import ToolkitRuntime
 from mcp_protogen.servers.gateway.lists import ServerList
 from mcp_protogen.servers.gateway.mounts import GatewayMount, MountSettings
@@ -54,15 +53,19 @@ class GatewayRuntime(ToolkitRuntime):
         # Clients may send any text.
         find = self._known_owners if len(key) <= MOST_CHARACTERS else self._find_owners
         owners = find(kind, key)
-        if len(owners) == 1:
+        if len(owners) == 1 and await owners[0].accepts(kind, key, session):
             return await owners[0].answer(method, session, params)
         return await super().answer(method, session, params)
 
-    def _find_owners(self, kind: str, key: str) -> Sequence[Mount]:
-        return [mount for mount in self.catalogue.mounts if mount.may_have(kind, key)]
+    def _find_owners(self, kind: str, key: str) -> Sequence[GatewayMount]:
+        return [mount for mount in self._mounts if mount.may_have(kind, key)]
+
+    @property
+    def _mounts(self) -> Sequence[GatewayMount]:
+        return cast(Sequence[GatewayMount], self.catalogue.mounts)
 
     async def page(self, field: str, session: SessionBase, params: Any) -> Any:
-        mounts = cast(Sequence[GatewayMount], self.catalogue.mounts)
+        mounts = self._mounts
         lists = await gather(*(mount.list_of(field, session) for mount in mounts))
         entries: list[Any] = []
         owners: dict[str, str] = {}

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 from mcp_protogen.runtime.core.connection_errors import Disconnected
 from mcp_protogen.runtime.core.errors import METHOD_NOT_FOUND, ProtocolError
 from mcp_protogen.runtime.core.json import json_text
+from mcp_protogen.runtime.core.subscriptions import SUBSCRIBE
 from mcp_protogen.runtime.core.uri_templates import parse_uri_template
 from mcp_protogen.runtime.server.base import ServerBase, SessionBase
 from mcp_protogen.runtime.server.context import OpenConnection, RequestContext
@@ -18,7 +19,7 @@ from mcp_protogen.runtime.toolkit.catalogue import FIELDS
 from mcp_protogen.runtime.toolkit.links import Link
 from mcp_protogen.runtime.toolkit.mounts import MountedItem
 from mcp_protogen.runtime.toolkit.remote_mounts import Proxy
-from mcp_protogen.runtime.toolkit.remotes import RemoteSettings
+from mcp_protogen.runtime.toolkit.remotes import RemoteSettings, failure
 from mcp_protogen.runtime.toolkit.revision_models import LISTS
 from mcp_protogen.servers.gateway.access_log import LoggedMount
 from mcp_protogen.servers.gateway.lists import (
@@ -49,6 +50,7 @@ class _Asking:
     work: Task[None]
     served: ServerList | None = None
     """What clients have got in its place, because it took too long."""
+    outcome: ServerList | Exception | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +109,22 @@ class GatewayMount(LoggedMount):
         self, method: str, kind: str, key: str, session: SessionBase
     ) -> MountedItem | None:
         owner = await self._find_owner(kind, key, session) if self.may_have(kind, key) else None
-        return None if owner is None else MountedItem(owner, key)
+        if owner is None or not await owner.accepts(kind, key, session):
+            return None
+        return MountedItem(owner, key)
+
+    async def accepts(self, kind: str, key: str, session: SessionBase) -> bool:
+        """Return whether clients may use an item: with a lock, whether their last list has it.
+
+        Raise `McpError` if the server cannot list.
+        """
+        if not self.upstream.lock.enforces:
+            return True
+        lists = await gather(*(self._latest_list(name, session) for name in FIELDS[kind]))
+        if any(key in listed.hidden for listed in lists):
+            return False
+        found = zip(FIELDS[kind], lists, strict=True)
+        return any(_has(listed.entries, name, key) for name, listed in found)
 
     async def _find_owner(self, kind: str, key: str, session: SessionBase) -> "GatewayMount | None":
         """Return the first server in the file that lists an item, if it may have several owners."""
@@ -124,20 +141,20 @@ class GatewayMount(LoggedMount):
         return next(owners, None)
 
     async def change_subscription(self, method: str, session: SessionBase, own: str) -> None:
-        owner = await self._find_owner("resources", self.full_uri(own), session)
-        if owner is not None:
+        uri = self.full_uri(own)
+        owner = await self._find_owner("resources", uri, session)
+        # What was subscribed to before can still be unsubscribed from.
+        if owner and (method != SUBSCRIBE or await owner.accepts("resources", uri, session)):
             await super(GatewayMount, owner).change_subscription(method, session, own)
 
     async def list_of(self, name: str, session: SessionBase) -> ServerList:
         """Return a list of the server for a client: as it is, or else the last one."""
         outer, now = session.__mcp_runtime__, get_running_loop().time()
         client = self._client_of(outer)
-        kept = self._lists.get((client, name))
-        if kept is not None and kept.is_fresh(now):
+        kept, lock = self._lists.get((client, name)), self.upstream.lock
+        if kept is not None and kept.lock is lock and kept.is_fresh(now):
             return kept
-        asking = self._asking.get((client, name))
-        if asking is None:
-            asking = self._ask(client, name, outer)
+        asking = self._ask(client, name, outer)
         left = asking.began + self._list_timeout - now
         if left > 0:
             await wait([asking.work], timeout=left)
@@ -145,6 +162,19 @@ class GatewayMount(LoggedMount):
         if not asking.work.done():
             asking.served = listed
         return listed
+
+    async def _latest_list(self, name: str, session: SessionBase) -> ServerList:
+        """Return the last list for a client, or a new one if that has changed or is missing."""
+        outer = session.__mcp_runtime__
+        client = self._client_of(outer)
+        kept = self._lists.get((client, name))
+        if kept is not None and kept.is_latest(self.upstream.lock):
+            return kept
+        asking = self._ask(client, name, outer)
+        await wait([asking.work], timeout=self._list_timeout)
+        if isinstance(asking.outcome, ServerList):
+            return asking.outcome
+        raise asking.outcome or failure(self.server_name, "timeout")
 
     def _client_of(self, outer: RequestContext) -> _Client:
         if self.upstream.settings.catalogue == "shared":
@@ -161,9 +191,11 @@ class GatewayMount(LoggedMount):
             return replace(NOTHING, keys=self.upstream.last_keys.get(name, NOTHING.keys))
         own = self._lists.get((client, name), listed)
         is_over = since is not None and get_running_loop().time() - since >= self._keep
-        return replace(own, entries={}) if is_over else own
+        return replace(own, entries={}) if is_over or own.lock is not self.upstream.lock else own
 
     def _ask(self, client: _Client, name: str, outer: RequestContext) -> _Asking:
+        if (client, name) in self._asking:
+            return self._asking[client, name]
         # A list goes on if its client no longer waits for it.
         work = outer.endpoint.tasks.start(self._renew(client, name, outer))
         asking = self._asking[client, name] = _Asking(get_running_loop().time(), work)
@@ -176,6 +208,7 @@ class GatewayMount(LoggedMount):
             walk = partial(self._walk, name, outer)
             listed = await self.repeat(True, partial(self.use, outer, walk))
         except (ProtocolError, Disconnected, TimeoutError) as error:
+            self._asking[client, name].outcome = error
             self._note_failure(about, error, outer)
             return
         self._down.pop(about, None)
@@ -184,6 +217,7 @@ class GatewayMount(LoggedMount):
         self._drop_oldest(self._last)
         self.upstream.last_keys[name] = listed.keys
         asking = self._asking[client, name]
+        asking.outcome = listed
         if asking.served is not None and asking.served.entries != listed.entries:
             self._publish_change(name, outer)
 
@@ -218,6 +252,7 @@ class GatewayMount(LoggedMount):
             self._publish_soon(connection, f"notifications/{kind}/list_changed")
 
     async def _walk(self, name: str, outer: RequestContext, link: Link) -> ServerList:
+        lock = self.upstream.lock
         mark = ListMark(link.connection.server, name)
         walk = ListWalk(link.connection, link.handlers, link, self.upstream, name)
         try:
@@ -229,7 +264,13 @@ class GatewayMount(LoggedMount):
         entries: dict[str, Any] = {}
         for item, entry in found:
             entries.setdefault(item.key, entry)
-        return ServerList(entries, frozenset(entries), walk.until, walk.is_public, mark)
+        lock.note_violations(name, frozenset(walk.unaccepted))
+        hidden = {self.prefix.key(name, own): lock.knows(name, own) for own in walk.unaccepted}
+        # Two items of a server may have one name, and one of them may be accepted.
+        hidden = {key: known for key, known in hidden.items() if key not in entries}
+        keys = {*entries, *(key for key, known in hidden.items() if known)}
+        told = walk.until, walk.is_public, mark
+        return ServerList(entries, frozenset(keys), *told, frozenset(hidden), lock)
 
 
 def _has(keys: Collection[str], name: str, key: str) -> bool:

@@ -7,9 +7,19 @@ from mcp_protogen.base.canonical import as_document
 from mcp_protogen.base.printable import pluralize
 from mcp_protogen.pipeline.reports.view import FindingsPage, View
 from mcp_protogen.servers.connect.protocol import protocol
-from mcp_protogen.servers.gateway.settings import GatewaySettings, Patterns, ServerSettings
+from mcp_protogen.servers.gateway.settings import (
+    GatewaySettings,
+    LockMode,
+    Patterns,
+    ServerSettings,
+)
 
 FORMAT: Final = 1
+_LOCK_TEXTS: Final[Mapping[LockMode, str]] = {
+    "off": "",
+    "warn": "items that are not accepted are logged",
+    "enforce": "items that are not accepted are hidden",
+}
 
 
 def plan_page(settings: GatewaySettings, view: View) -> FindingsPage:
@@ -60,6 +70,7 @@ def _server(server: ServerSettings) -> dict[str, Any]:
         "maxConnections": server.max_connections,
         "catalogue": server.catalogue,
         "required": server.required,
+        "lock": server.lock,
     }
 
 
@@ -96,6 +107,7 @@ def _rows(server: ServerSettings) -> Mapping[str, str]:
         "requests": requests or "",
         "open": f"at most {pluralize(server.max_connections, 'connection')}",
         "catalogue": "shared by all clients" if server.catalogue == "shared" else "",
+        "lock": _LOCK_TEXTS[server.lock],
         "required": "the gateway is ready only with it" if server.required else "",
     }
 

@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field
 from mcp_protogen.runtime.core.oauth_scopes import checked_scopes
 from mcp_protogen.runtime.features.auth.urls import server_metadata_urls
 from mcp_protogen.runtime.transports.base import Opener
+from mcp_protogen.servers.gateway.lock_file import LockedServer
 
 ItemKind: TypeAlias = Literal["tools", "prompts", "resources"]
 """A kind of item, as patterns name it; resources include their templates."""
@@ -22,6 +23,9 @@ Patterns: TypeAlias = Mapping[ItemKind, tuple[str, ...]]
 
 Asking: TypeAlias = Literal["elicitation", "sampling", "roots"]
 """A capability of clients that lets a server ask them."""
+
+LockMode: TypeAlias = Literal["off", "warn", "enforce"]
+"""What the gateway does with items that differ from the lock: nothing, log them, or hide them."""
 
 Seconds: TypeAlias = Annotated[float, Field(gt=0, strict=True, allow_inf_nan=False)]
 Text: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]*$")]
@@ -87,6 +91,9 @@ class ServerSettings:
     """Whether lists belong to a principal, or are the same for all."""
     required: Flag = False
     """Whether the gateway is ready only if the server can be reached."""
+    lock: LockMode = "off"
+    locked: LockedServer | None = None
+    """The accepted items; None if the lock has none of the server."""
     auth: str = "none"
     """The kind of authorization: `bearer`, `client-credentials`, `oauth`, or `none`."""
     transport: Literal["stdio", "HTTP"] = "stdio"
@@ -112,6 +119,8 @@ class GatewaySettings:
     instructions: str | None = None
     separator: Separator = "_"
     """The separator of servers without their own."""
+    lock: LockMode = "off"
+    """That of servers without their own."""
     list_timeout: Seconds = 5.0
     """The time for a server to list; later items are announced as a change."""
     auth: AuthSettings | None = None

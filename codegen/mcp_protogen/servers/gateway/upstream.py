@@ -3,6 +3,7 @@
 from logging import getLogger
 from typing import Final
 
+from mcp_protogen.servers.gateway.item_lock import ItemLock
 from mcp_protogen.servers.gateway.names import ServerNames
 from mcp_protogen.servers.gateway.settings import ServerSettings
 
@@ -19,7 +20,13 @@ class Upstream:
         self.settings, self.names = settings, names
         self.last_keys: dict[str, frozenset[str]] = {}
         """The names and URIs of its last list for any client, by list."""
+        self.lock = ItemLock(settings)
         self._said: set[str] = set()
+
+    @property
+    def lock_violations(self) -> int:
+        """The number of items in its last lists that the lock has not, or not so."""
+        return self.lock.violations
 
     def say_once(self, text: str) -> None:
         """Log a warning about its items, unless it was logged before."""
