@@ -14,7 +14,7 @@ NAME = "gateway.md"
 PAGE = page(NAME)
 MADE = {
     *("file", "servers", "secrets", "place", "address", "opener", "opener_digest", "transport"),
-    "telemetry",
+    *("telemetry", "locked"),
 }
 
 

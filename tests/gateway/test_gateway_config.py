@@ -97,7 +97,7 @@ def test_every_member_that_is_damaged_is_one_problem_with_its_place(tmp_path: Pa
 
 
 def test_tables_cover_every_setting() -> None:
-    made = {"name", "place", "address", "opener", "opener_digest", "transport"}
+    made = {"name", "place", "address", "opener", "opener_digest", "transport", "locked"}
     assert {field.name for field in fields(ServerSettings)} - made == OF_SERVER.keys()
     assert {field.name for field in fields(RuleSettings)} == OF_GATEWAY["rules"][0].keys()
 
@@ -126,15 +126,13 @@ def test_file_of_a_host_may_have_members_of_others_but_toml_may_not(tmp_path: Pa
 
 def test_members_of_later_work_are_called_not_supported(tmp_path: Path) -> None:
     content = as_toml(
-        {"lock": "warn", "instructions": "merge"},
-        (OF_HOST, {"lock": "warn", "auth": {"exchange": "https://x", "audience": "y"}}),
+        {"instructions": "merge"},
+        (OF_HOST, {"auth": {"exchange": "https://x", "audience": "y"}}),
     )
     found = problems_in(tmp_path, content)
     assert sorted(problem.pointer for problem in found) == [
         "gateway.instructions",
-        "gateway.lock",
         "servers.s0.auth.exchange",
-        "servers.s0.lock",
     ]
     assert all("not supported yet" in problem.message for problem in found)
 

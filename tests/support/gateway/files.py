@@ -20,6 +20,7 @@ OF_GATEWAY: Final[Json] = {
     "title": "Team",
     "instructions": "Ask.",
     "separator": "-",
+    "lock": "warn",
     "list_timeout": 2.5,
     "admin": "127.0.0.1:9464",
     "admin_hosts": ["gateway.internal"],
@@ -58,6 +59,7 @@ OF_SERVER: Final[Json] = {
     "limits": {"concurrent": 5, "per_minute": 60},
     "catalogue": "shared",
     "required": True,
+    "lock": "enforce",
     "auth": "none",
 }
 # A value of the wrong type or outside the limits, by member.
@@ -101,6 +103,7 @@ WRONG: Final[dict[str, tuple[Any, ...]]] = {
     "claims": (["staff"], {"groups": ["staff"]}, {"groups": ""}, {"a": {"b": 1.5}}, {"a": 1.5}),
     "catalogue": ("mine", True),
     "required": ("yes", 1),
+    "lock": ("on", True),
     "auth": (3, "basic:ID", "bearer", "bearer:NOT_SET", {"exchange": "https://x"}),
 }
 

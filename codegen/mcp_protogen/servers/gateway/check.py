@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from logging import WARNING, Handler, LogRecord, NullHandler, getLogger
 from types import ModuleType
@@ -12,7 +12,7 @@ from mcp_protogen import __version__
 from mcp_protogen.base.canonical import as_document
 from mcp_protogen.base.colours import Colour, paint
 from mcp_protogen.base.printable import pluralize, summarize_list
-from mcp_protogen.base.problems import Problem
+from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.pipeline.reports.view import FindingsPage, View
 from mcp_protogen.runtime.core.json import JSONObject
 from mcp_protogen.runtime.core.losses import Loss
@@ -110,31 +110,36 @@ class _Warnings(Handler):
 
 async def _check(package: ModuleType, settings: GatewaySettings, check: ServerCheck) -> None:
     for revision in reversed(package.REVISIONS):
-        problem = await _problem(package, check, revision)
+        problem = await visit(settings, check.server, _visit(package, check, revision))
         if problem is not None:
-            message = settings.hide(problem.message)
             if check.listed is not None:
-                message = f"for clients of {revision.id}: {message}"
-            # The options of other commands are members of the file.
-            hint = problem.hint.replace("--", "") or "check its address, and start it by itself"
-            check.problem = problem._replace(message=message, hint=hint)
+                message = f"for clients of {revision.id}: {problem.message}"
+                problem = problem._replace(message=message)
+            check.problem = problem
             return
 
 
-async def _problem(package: ModuleType, check: ServerCheck, revision: Revision) -> Problem | None:
-    """Connect for clients of one revision; return the problem, if that fails."""
+async def visit(
+    settings: GatewaySettings, server: ServerSettings, work: Awaitable[object]
+) -> Problem | None:
+    """Await work with a server, for a limited time; return the problem, if it fails."""
     # A user may take long to log in.
-    limit = None if check.server.auth == "oauth" else USUAL_REMOTE.open_timeout
+    limit = None if server.auth == "oauth" else USUAL_REMOTE.open_timeout
     try:
         async with asyncio.timeout(limit):
-            await _visit(package, check, revision)
+            await work
         return None
     except TimeoutError as error:
         message = str(error) or f"it was not open within {limit:g} s"
         hint = "start it once by itself: programs may have to be downloaded first"
-        return Problem(NO_CONNECTION, message, check.server.place, hint=hint)
+        problem = Problem(NO_CONNECTION, message, server.place, hint=hint)
     except ERRORS as error:
-        return problem_error(error, check.server.place).problems[0]
+        problem = problem_error(error, server.place).problems[0]
+    except ProblemError as error:
+        problem = error.problems[0]
+    # The options of other commands are members of the file.
+    hint = problem.hint.replace("--", "") or "check its address, and start it by itself"
+    return problem._replace(message=settings.hide(problem.message), hint=hint)
 
 
 async def _visit(package: ModuleType, check: ServerCheck, revision: Revision) -> None:
@@ -169,8 +174,7 @@ def _hidden_items(server: ServerSettings, listed: Listing) -> Iterator[str]:
     """Yield what the file leaves out, and what the gateway does not carry."""
     filters = Filters(server.allow, server.deny)
     for kind, entries in listed.lists.items():
-        member = {Kind.RESOURCES: "uri", Kind.TEMPLATES: "uriTemplate"}.get(kind, "name")
-        names = [str(entry[member]) for entry in entries]
+        names = [str(entry[kind.key]) for entry in entries]
         hidden = [name for name in names if not filters.offer(kind.capability, name)]
         if hidden:
             yield f"{kind} by allow and deny: {summarize_list(hidden, _MOST)}"
@@ -198,8 +202,7 @@ def _document(check: ServerCheck) -> dict[str, Any]:
         "place": server.place,
         "transport": server.transport,
         "address": server.address,
-        "problem": problem
-        and {"code": problem.code, "message": problem.message, "hint": problem.hint},
+        "problem": problem_document(problem),
         "server": {name: str(info.get(name, "")) for name in ("name", "version")},
         "revision": check.revision,
         "speaks": check.speaks,
@@ -207,6 +210,11 @@ def _document(check: ServerCheck) -> dict[str, Any]:
         "leftOut": check.left_out,
         "losses": check.losses,
     }
+
+
+def problem_document(problem: Problem | None) -> dict[str, str] | None:
+    """Return the problem with a server for programs."""
+    return problem and {"code": problem.code, "message": problem.message, "hint": problem.hint}
 
 
 def _counts(check: ServerCheck) -> dict[str, int]:
@@ -219,8 +227,7 @@ def _lines(check: ServerCheck, colour: bool) -> Iterator[str]:
     server, document = check.server, _document(check)
     name = paint(Colour.BOLD, server.name, on=colour)
     if check.problem is not None:
-        yield f"{name}: {server.address} failed"
-        yield from (f"  {line.strip()}" for line in check.problem.lines)
+        yield from failure_lines(name, server, check.problem)
         return
     about = " ".join(filter(None, document["server"].values())) or "a server without a name"
     yield f"{name}: {about}, at {server.address}"
@@ -231,6 +238,12 @@ def _lines(check: ServerCheck, colour: bool) -> Iterator[str]:
     for revision, losses in check.losses.items():
         yield f"  clients of {revision} lose {'' if losses else 'nothing'}".rstrip()
         yield from (f"    {text}" for text in losses)
+
+
+def failure_lines(name: str, server: ServerSettings, problem: Problem) -> Iterator[str]:
+    """Yield the lines about a server that failed."""
+    yield f"{name}: {server.address} failed"
+    yield from (f"  {line.strip()}" for line in problem.lines)
 
 
 def _others(check: ServerCheck) -> str:

@@ -8,7 +8,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import cache, partial
 from hashlib import sha256
@@ -37,6 +37,7 @@ from mcp_protogen.servers.connect.direct_client import new_http_client
 from mcp_protogen.servers.connect.named_server import safe_program, safe_url
 from mcp_protogen.servers.connect.protocol import protocol
 from mcp_protogen.servers.gateway.authentication import check_callers
+from mcp_protogen.servers.gateway.lock_file import Locked, lock_beside, read_lock
 from mcp_protogen.servers.gateway.names import find_ambiguous, server_problem, usual_prefix
 from mcp_protogen.servers.gateway.settings import (
     AuthSettings,
@@ -51,12 +52,12 @@ OWN: Final = "x-gateway"
 HINT: Final = "mcp-gen explain bad-gateway-config lists the members"
 
 _TABLE: Final = "gateway"
-_LATER: Final = frozenset({"exchange", "lock"})
+_LATER: Final = frozenset({"exchange"})
 """Members that a later version will read."""
 _MADE: Final = frozenset(
     {
         *("file", "servers", "place", "address", "opener", "opener_digest", "transport"),
-        *("telemetry", "secrets"),
+        *("telemetry", "secrets", "locked"),
     }
 )
 """Settings that are not members of a file."""
@@ -149,7 +150,9 @@ class _ConfigFile(ConfigSource):
         if gateway.instructions == "merge":
             self._add(f"{at}/instructions", '"merge" is not supported yet', "write the text")
         gateway = replace(gateway, rules=tuple(self._rules(own, f"{at}/rules")))
-        servers = [*self._servers(gateway.separator)]
+        servers = [*self._servers({"separator": gateway.separator, "lock": gateway.lock})]
+        if any(server.lock != "off" for server in servers):
+            servers = [*self._with_locked(servers)]
         self._problems += find_ambiguous(servers)
         if not servers and not self._problems:
             self._add(self.name, "no server in it is enabled", "add a server, or enable one")
@@ -182,7 +185,17 @@ class _ConfigFile(ConfigSource):
                 self._add(place, "it has no condition", _CONDITIONS)
             yield settings
 
-    def _servers(self, separator: str) -> Iterator[ServerSettings]:
+    def _with_locked(self, servers: Iterable[ServerSettings]) -> Iterator[ServerSettings]:
+        locked: Locked = {}
+        file = lock_beside(self.name)
+        self._on_file(file)
+        try:
+            locked = read_lock(file)
+        except ProblemError as error:
+            self._problems += error.problems
+        return (replace(server, locked=locked.get(server.name)) for server in servers)
+
+    def _servers(self, shared: Mapping[str, Any]) -> Iterator[ServerSettings]:
         entries = dict(self.servers())
         for name, value in self._content.get(self.member, {}).items():
             at = f"{self.name}#{jsonpointer.join(self.member, name)}"
@@ -192,7 +205,7 @@ class _ConfigFile(ConfigSource):
             if not self._is_toml:
                 at = f"{at}/{OWN}"
             if name not in self.disabled:
-                base = {"name": name, "separator": separator, "auth": "none"}
+                base = {"name": name, "auth": "none", **shared}
                 base["prefix"] = usual_prefix(name)
                 server = self._server(own, at, base)
                 if name in entries:

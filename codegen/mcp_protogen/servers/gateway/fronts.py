@@ -48,7 +48,7 @@ class GatewayRuntime(RemountingRuntime):
         # Clients may send any text.
         find = self.known_owners if len(key) <= MOST_CHARACTERS else self.find_owners
         owners = find(kind, key)
-        if len(owners) == 1 and owners[0].permits(kind, key, session.__mcp_runtime__):
+        if len(owners) == 1 and await owners[0].offers(kind, key, session):
             return await owners[0].answer(method, session, params)
         return await super().answer(method, session, params)
 
@@ -138,6 +138,11 @@ def change_front(
     # New sessions read it.
     vars(front)["instructions"] = settings.instructions
     cast(GatewayRuntime, front.__mcp_runtime__).remount(mounted)
+
+
+def announce_lists(front: ServerBase[Any]) -> None:
+    """Tell clients that all lists may have changed."""
+    cast(GatewayRuntime, front.__mcp_runtime__).announce_lists()
 
 
 def _mount_settings(settings: GatewaySettings, server: ServerSettings) -> MountSettings:

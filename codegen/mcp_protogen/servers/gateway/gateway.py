@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.runtime.server.base import ServerBase
-from mcp_protogen.servers.gateway.fronts import change_front, make_front, mounts_for
+from mcp_protogen.servers.gateway.fronts import (
+    announce_lists,
+    change_front,
+    make_front,
+    mounts_for,
+)
 from mcp_protogen.servers.gateway.last_reload import Reload
 from mcp_protogen.servers.gateway.names import names_of
 from mcp_protogen.servers.gateway.readiness import Readiness
@@ -72,15 +77,20 @@ class Gateway:
             mounts_for(front, settings, upstreams.values(), self._recordings)
             for front in self.fronts
         ]
+        has_new_lock = settings.lock_parts() != self.settings.lock_parts()
         self.settings, self.upstreams = settings, upstreams
         self.readiness.expect(upstreams.values())
         for front, mounted in zip(self.fronts, mounts, strict=True):
             change_front(front, settings, mounted)
+            if has_new_lock:
+                announce_lists(front)
 
     def _upstream(self, server: ServerSettings, settings: GatewaySettings) -> Upstream:
         known, rules = self.upstreams.get(server.name), settings.rules_of(server.name)
         has_same_rules = self.settings.rules_of(server.name) == rules
-        if known is not None and known.settings == server and has_same_rules:
+        is_same = known is not None and replace(known.settings, locked=server.locked) == server
+        if known is not None and is_same and has_same_rules:
+            known.accept_as_in(server)
             return known
         return Upstream(server, names_of(server), rules, settings.hide)
 

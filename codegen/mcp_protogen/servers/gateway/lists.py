@@ -10,6 +10,8 @@ from mcp_protogen.runtime.core.models.base import declared_member, member_at
 from mcp_protogen.runtime.server.base import ServerBase
 from mcp_protogen.runtime.server.context import RequestContext
 from mcp_protogen.runtime.toolkit.links import Link
+from mcp_protogen.servers.gateway.access_log import revision_of
+from mcp_protogen.servers.gateway.item_lock import ItemLock
 from mcp_protogen.servers.gateway.names import LONGEST, is_uri
 from mcp_protogen.servers.gateway.upstream import MOST_ITEMS, Upstream
 
@@ -21,7 +23,8 @@ _LONG: Final = 64
 class ServerList:
     """The items of one list, by the names or URIs that clients use.
 
-    `keys` also has those of items that are no longer listed, because the server cannot be reached.
+    `keys` also has those of accepted items that are not listed now, because they have changed, or
+    because the server cannot be reached. `hidden` has those that the lock hides.
     """
 
     entries: Mapping[str, Any]
@@ -30,6 +33,12 @@ class ServerList:
     """The time until which the server calls it fresh."""
     is_public: bool = False
     mark: "ListMark | None" = None
+    hidden: frozenset[str] = frozenset()
+    lock: ItemLock | None = None
+
+    def is_latest(self, lock: ItemLock) -> bool:
+        """Return whether the lock is the same, and the server has announced no change since."""
+        return self.lock is lock and self.mark is not None and self.mark.is_latest
 
     def is_fresh(self, now: float) -> bool:
         """Return whether the server would list the same again, as far as it says so."""
@@ -58,14 +67,21 @@ class ListMark:
         return server is not None and server.__mcp_runtime__.client.endpoint.broken is None
 
     @property
+    def is_latest(self) -> bool:
+        """Return whether the connection is open, and no change was announced."""
+        server: Any = self._server()
+        if server is None or not self.is_connected:
+            return False
+        return bool(server.__mcp_runtime__.changes.get(self._method, 0) == self._number)
+
+    @property
     def is_unchanged(self) -> bool:
         """Return whether a change would have been announced, and was not."""
         server: Any = self._server()
         if server is None or not self._is_told or self._stream is None:
             return False
-        runtime = server.__mcp_runtime__
-        same = _stream_of(runtime.client, self._method) is self._stream
-        return same and bool(runtime.changes.get(self._method, 0) == self._number)
+        same = _stream_of(server.__mcp_runtime__.client, self._method) is self._stream
+        return same and self.is_latest
 
 
 def _stream_of(client: Any, method: str) -> object:
@@ -91,6 +107,8 @@ class ListWalk(Link):
     """The time until which each page is fresh, and whether it is public."""
     numbers: list[int] = field(default_factory=list[int])
     """The number of items on each page."""
+    unaccepted: set[str] = field(default_factory=set[str])
+    """The own names of the items that the lock has not, or not so."""
 
     @property
     def until(self) -> float:
@@ -113,7 +131,9 @@ class ListWalk(Link):
         listed = member_at(page, (member,))
         room = MOST_ITEMS - sum(self.numbers)
         self.numbers.append(len(listed))
-        changed: dict[str, Any] = {member: [*self._offered_entries(listed[:room])]}
+        revisions = revision_of(self.link.connection.server), outer.spoken.revision
+        offered = [*self._offered_entries(listed[:room], revisions)]
+        changed: dict[str, Any] = {member: offered}
         most = outer.endpoint.options.max_pages
         if member_at(page, (rules.next_cursor,)) and (
             len(listed) >= room or len(self.numbers) >= most
@@ -126,12 +146,18 @@ class ListWalk(Link):
             self.upstream.say_once(f"{text}: a server may have {MOST_ITEMS}")
         return page.model_copy(update=changed)
 
-    def _offered_entries(self, entries: Iterable[Any]) -> Iterator[Any]:
+    def _offered_entries(self, entries: Iterable[Any], revisions: tuple[str, str]) -> Iterator[Any]:
         member = {"resources": "uri", "resource_templates": "uri_template"}.get(self.name, "name")
         for entry in entries:
             own: str = getattr(entry, member)
             if not self._has_name(own):
                 continue
+            objection = self.upstream.lock.objection(self.name, own, entry, revisions)
+            if objection:
+                self.unaccepted.add(own)
+                self.upstream.say_once(objection)
+                if self.upstream.lock.enforces:
+                    continue
             execution = declared_member(entry, "execution")
             support = declared_member(execution, "task_support")
             if "required" in (support, self._noted_support(own)):

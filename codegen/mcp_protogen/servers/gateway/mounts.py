@@ -21,7 +21,7 @@ from mcp_protogen.runtime.toolkit.catalogue import FIELDS
 from mcp_protogen.runtime.toolkit.links import Link
 from mcp_protogen.runtime.toolkit.mounts import MountedItem
 from mcp_protogen.runtime.toolkit.remote_mounts import Proxy
-from mcp_protogen.runtime.toolkit.remotes import RemoteSettings
+from mcp_protogen.runtime.toolkit.remotes import RemoteSettings, failure
 from mcp_protogen.runtime.toolkit.revision_models import LISTS
 from mcp_protogen.servers.gateway.leaving import LeavingMount, ServerLeft
 from mcp_protogen.servers.gateway.lists import (
@@ -52,6 +52,7 @@ class _Asking:
     work: Task[None]
     served: ServerList | None = None
     """What clients have got in its place, because it took too long."""
+    outcome: ServerList | Exception | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +143,13 @@ class GatewayMount(LeavingMount):
         if not owner.permits(kind, key, context):
             owner.upstream.note_refusal(context, "denied")
             return None
-        return MountedItem(owner, key)
+        return MountedItem(owner, key) if await owner.accepts(kind, key, session) else None
+
+    async def offers(self, kind: str, key: str, session: SessionBase) -> bool:
+        """Return whether a client may use an item; raise `McpError` if the server cannot list."""
+        return self.permits(kind, key, session.__mcp_runtime__) and await self.accepts(
+            kind, key, session
+        )
 
     def permits(self, kind: str, key: str, context: RequestContext) -> bool:
         """Return whether a client may have an item, by the name or URI that it uses."""
@@ -161,6 +168,19 @@ class GatewayMount(LeavingMount):
         except StatusError:
             self.upstream.note_refusal(context, "limited")
             raise
+
+    async def accepts(self, kind: str, key: str, session: SessionBase) -> bool:
+        """Return whether clients may use an item: with a lock, whether their last list has it.
+
+        Raise `McpError` if the server cannot list.
+        """
+        if not self.upstream.lock.enforces:
+            return True
+        lists = await gather(*(self._latest_list(name, session) for name in FIELDS[kind]))
+        if any(key in listed.hidden for listed in lists):
+            return False
+        found = zip(FIELDS[kind], lists, strict=True)
+        return any(_has(listed.entries, name, key) for name, listed in found)
 
     async def _find_owner(self, kind: str, key: str, session: SessionBase) -> "GatewayMount | None":
         """Return the first server in the file that lists an item, if it may have several owners."""
@@ -181,17 +201,17 @@ class GatewayMount(LeavingMount):
         return next(owners, None)
 
     async def change_subscription(self, method: str, session: SessionBase, own: str) -> None:
-        key, context = self.full_uri(own), session.__mcp_runtime__
-        owner = await self._find_owner("resources", key, session)
-        # A client may end what a rule no longer permits.
-        if owner is not None and (method != SUBSCRIBE or owner.permits("resources", key, context)):
+        uri = self.full_uri(own)
+        owner = await self._find_owner("resources", uri, session)
+        # A client may end what it can no longer begin.
+        if owner and (method != SUBSCRIBE or await owner.offers("resources", uri, session)):
             await super(GatewayMount, owner).change_subscription(method, session, own)
 
     async def follow_again(self, session: SessionBase, uri: str) -> None:
         """Subscribe its owner to a resource that another server had, and that may differ here."""
         owner = await self._find_owner("resources", uri, session)
         own = None if owner is None else owner.prefix.strip("resources", uri)
-        if owner is not None and own is not None:
+        if owner and own is not None and await owner.offers("resources", uri, session):
             await owner._follow_later(session.__mcp_runtime__, own)
 
     async def _follow_later(self, outer: RequestContext, own: str) -> None:
@@ -214,12 +234,10 @@ class GatewayMount(LeavingMount):
             # The keys say what other servers do not own.
             return self._unknown_list(name)
         client = self._client_of(outer)
-        kept = self._lists.get((client, name))
-        if kept is not None and kept.is_fresh(now):
+        kept, lock = self._lists.get((client, name)), self.upstream.lock
+        if kept is not None and kept.lock is lock and kept.is_fresh(now):
             return kept
-        asking = self._asking.get((client, name))
-        if asking is None:
-            asking = self._ask(client, name, outer)
+        asking = self._ask(client, name, outer)
         left = asking.began + self.list_timeout - now
         if left > 0:
             await wait([asking.work], timeout=left)
@@ -227,6 +245,19 @@ class GatewayMount(LeavingMount):
         if not asking.work.done():
             asking.served = listed
         return listed
+
+    async def _latest_list(self, name: str, session: SessionBase) -> ServerList:
+        """Return the last list for a client, or a new one if that has changed or is missing."""
+        outer = session.__mcp_runtime__
+        client = self._client_of(outer)
+        kept = self._lists.get((client, name))
+        if kept is not None and kept.is_latest(self.upstream.lock):
+            return kept
+        asking = self._ask(client, name, outer)
+        await wait([asking.work], timeout=self.list_timeout)
+        if isinstance(asking.outcome, ServerList):
+            return asking.outcome
+        raise asking.outcome or failure(self.server_name, "timeout")
 
     def _client_of(self, outer: RequestContext) -> _Client:
         if self.upstream.settings.catalogue == "shared":
@@ -243,12 +274,14 @@ class GatewayMount(LeavingMount):
             return self._unknown_list(name)
         own = self._lists.get((client, name), listed)
         is_over = since is not None and get_running_loop().time() - since >= self._keep
-        return replace(own, entries={}) if is_over else own
+        return replace(own, entries={}) if is_over or own.lock is not self.upstream.lock else own
 
     def _unknown_list(self, name: str) -> ServerList:
         return replace(NOTHING, keys=self.upstream.last_keys.get(name, NOTHING.keys))
 
     def _ask(self, client: _Client, name: str, outer: RequestContext) -> _Asking:
+        if (client, name) in self._asking:
+            return self._asking[client, name]
         # A list goes on if its client no longer waits for it.
         work = outer.endpoint.tasks.start(self._renew(client, name, outer))
         asking = self._asking[client, name] = _Asking(get_running_loop().time(), work)
@@ -261,6 +294,7 @@ class GatewayMount(LeavingMount):
             walk = partial(self._walk, name, outer)
             listed = await self.repeat(True, partial(self.use, outer, walk))
         except (ProtocolError, Disconnected, TimeoutError) as error:
+            self._asking[client, name].outcome = error
             self._note_failure(about, error, outer)
             return
         self._down.pop(about, None)
@@ -269,6 +303,7 @@ class GatewayMount(LeavingMount):
         self._drop_oldest(self._last)
         self.upstream.last_keys[name] = listed.keys
         asking = self._asking[client, name]
+        asking.outcome = listed
         if asking.served is not None and asking.served.entries != listed.entries:
             self._publish_change(name, outer)
 
@@ -305,6 +340,7 @@ class GatewayMount(LeavingMount):
             self._publish_soon(connection, f"notifications/{kind}/list_changed")
 
     async def _walk(self, name: str, outer: RequestContext, link: Link) -> ServerList:
+        lock = self.upstream.lock
         mark = ListMark(link.connection.server, name)
         walk = ListWalk(link.connection, link.handlers, link, self.upstream, name)
         try:
@@ -316,7 +352,13 @@ class GatewayMount(LeavingMount):
         entries: dict[str, Any] = {}
         for item, entry in found:
             entries.setdefault(item.key, entry)
-        return ServerList(entries, frozenset(entries), walk.until, walk.is_public, mark)
+        lock.note_violations(name, frozenset(walk.unaccepted))
+        hidden = {self.prefix.key(name, own): lock.knows(name, own) for own in walk.unaccepted}
+        # Two items of a server may have one name, and one of them may be accepted.
+        hidden = {key: known for key, known in hidden.items() if key not in entries}
+        keys = {*entries, *(key for key, known in hidden.items() if known)}
+        told = walk.until, walk.is_public, mark
+        return ServerList(entries, frozenset(keys), *told, frozenset(hidden), lock)
 
 
 def _has(keys: Collection[str], name: str, key: str) -> bool:

@@ -11,12 +11,18 @@ from mcp_protogen.servers.connect.protocol import protocol
 from mcp_protogen.servers.gateway.settings import (
     GatewaySettings,
     ItemKind,
+    LockMode,
     Patterns,
     RuleSettings,
     ServerSettings,
 )
 
 FORMAT: Final = 1
+_LOCK_TEXTS: Final[Mapping[LockMode, str]] = {
+    "off": "",
+    "warn": "items that are not accepted are logged",
+    "enforce": "items that are not accepted are hidden",
+}
 
 _LIMITS: Final = {
     "concurrent": "calls of a principal at the same time",
@@ -90,6 +96,7 @@ def _server(server: ServerSettings) -> dict[str, Any]:
         },
         "catalogue": server.catalogue,
         "required": server.required,
+        "lock": server.lock,
     }
 
 
@@ -132,6 +139,7 @@ def _rows(server: ServerSettings) -> Mapping[str, str]:
         "limits": "; ".join(f"{most} {_LIMITS[kind]}" for kind, most in server.limits.items()),
         "open": f"at most {pluralize(server.max_connections, 'connection')}",
         "catalogue": "shared by all clients" if server.catalogue == "shared" else "",
+        "lock": _LOCK_TEXTS[server.lock],
         "required": "the gateway is ready only with it" if server.required else "",
     }
 

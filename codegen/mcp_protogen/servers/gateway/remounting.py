@@ -64,10 +64,15 @@ class RemountingRuntime(ToolkitRuntime):
                 mount.take_levels(before)
                 for context in self._streams:
                     self._listen(mount, context)
+        self.announce_lists()
+        for connection in [*self.connections]:
+            self._move_subscriptions(connection, before)
+
+    def announce_lists(self) -> None:
+        """Tell clients that all lists may have changed."""
         for connection in [*self.connections]:
             for kind in FIELDS:
                 self.publish_soon(connection, f"notifications/{kind}/list_changed")
-            self._move_subscriptions(connection, before)
 
     def _listen(self, mount: GatewayMount, context: RequestContext) -> None:
         # A client that has gone uses no more servers.

@@ -16,6 +16,7 @@ from mcp_protogen.runtime.core.oauth_scopes import checked_scopes
 from mcp_protogen.runtime.features.auth.urls import server_metadata_urls
 from mcp_protogen.runtime.transports.base import Opener
 from mcp_protogen.servers.bridge.http_side import Address, read_address
+from mcp_protogen.servers.gateway.lock_file import LockedServer
 
 ItemKind: TypeAlias = Literal["tools", "prompts", "resources"]
 """A kind of item, as patterns name it; resources include their templates."""
@@ -24,6 +25,9 @@ Patterns: TypeAlias = Mapping[ItemKind, tuple[str, ...]]
 
 Asking: TypeAlias = Literal["elicitation", "sampling", "roots"]
 """A capability of clients that lets a server ask them."""
+
+LockMode: TypeAlias = Literal["off", "warn", "enforce"]
+"""What the gateway does with items that differ from the lock: nothing, log them, or hide them."""
 
 Seconds: TypeAlias = Annotated[float, Field(gt=0, strict=True, allow_inf_nan=False)]
 Text: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]*$")]
@@ -125,6 +129,9 @@ class ServerSettings:
     """Whether lists belong to a principal, or are the same for all."""
     required: Flag = False
     """Whether the gateway is ready only if the server can be reached."""
+    lock: LockMode = "off"
+    locked: LockedServer | None = None
+    """The accepted items; None if the lock has none of the server."""
     auth: str = "none"
     """The kind of authorization: `bearer`, `client-credentials`, `oauth`, or `none`."""
     transport: Literal["stdio", "HTTP"] = "stdio"
@@ -168,6 +175,8 @@ class GatewaySettings:
     instructions: str | None = None
     separator: Separator = "_"
     """The separator of servers without their own."""
+    lock: LockMode = "off"
+    """That of servers without their own."""
     list_timeout: Seconds = 5.0
     """The time for a server to list; later items are announced as a change."""
     auth: AuthSettings | None = None
@@ -181,6 +190,10 @@ class GatewaySettings:
     """Whether to record spans and durations with OpenTelemetry."""
     secrets: Mapping[str, str] = field(default_factory=_no_names, repr=False)
     """The values of variables, each with the variable that stands for it."""
+
+    def lock_parts(self) -> Sequence[LockedServer | None]:
+        """Return the accepted items of each server."""
+        return [server.locked for server in self.servers]
 
     def rules_of(self, server: str) -> Sequence[RuleSettings]:
         """Return the rules about items of a server."""

@@ -10,6 +10,7 @@ from mcp_protogen.servers.gateway.access_rules import AccessRules
 from mcp_protogen.servers.gateway.circuit import Circuit
 from mcp_protogen.servers.gateway.counts import Counts
 from mcp_protogen.servers.gateway.health import Health
+from mcp_protogen.servers.gateway.item_lock import ItemLock
 from mcp_protogen.servers.gateway.limits import CallLimits
 from mcp_protogen.servers.gateway.names import ServerNames
 from mcp_protogen.servers.gateway.settings import RuleSettings, ServerSettings
@@ -39,12 +40,23 @@ class Upstream:
         self.circuit: Final = Circuit(settings.name)
         self.limits = CallLimits(settings.limits)
         self.rules = AccessRules(rules)
+        self.lock = ItemLock(settings)
         self._said: set[str] = set()
 
     def note_refusal(self, context: RequestContext, outcome: Refused) -> None:
         """Note that a request of a client is not forwarded, by a rule or a limit."""
         self.counts.add_denied(outcome)
         log_refusal(context, self.settings.name, outcome)
+
+    @property
+    def lock_violations(self) -> int:
+        """The number of items in its last lists that the lock has not, or not so."""
+        return self.lock.violations
+
+    def accept_as_in(self, settings: ServerSettings) -> None:
+        """Take the accepted items of other settings, which are the same but for these."""
+        if settings != self.settings:
+            self.settings, self.lock = settings, ItemLock(settings)
 
     def say_once(self, text: str) -> None:
         """Log a warning about its items, unless it was logged before."""
