@@ -125,19 +125,45 @@ class ConversationOptions(ServerOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskingOptions(ConversationOptions):
-    """The options of commands during which a server may ask questions and send bytes."""
+    """The options of commands during which a server may ask questions.
 
+    Servers may offer some items only to clients that declare these abilities.
+    """
+
+    elicitation: Annotated[
+        bool,
+        typer.Option(
+            "--elicitation",
+            help="Declare that the server may ask questions, as a terminal or --answer also does.",
+        ),
+    ] = False
+    sampling: Annotated[
+        bool,
+        typer.Option("--sampling", help="Accept sampling requests; you write the answers."),
+    ] = False
+    roots: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--roots",
+            "--root",
+            metavar="DIR",
+            exists=True,
+            file_okay=False,
+            help="A folder that the server may work in; repeat it for others.",
+        ),
+    ] = None
     answer: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=VALUE",
-            help="Answer for a field of a form; repeat it for others.",
+            help="Answer for a field of a form, or for sampling; repeat it for others.",
         ),
     ] = None
-    save: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Write images, audio and other bytes there."),
-    ] = None
+
+    @property
+    def declares(self) -> bool:
+        """Return whether an option declares an ability."""
+        return bool(self.elicitation or self.sampling or self.roots or self.answer)
 
     def questions(self, terminal: "Terminal") -> "Questions":
         """Return the handler of a server's questions: it uses given answers, or asks the user."""
@@ -147,8 +173,21 @@ class AskingOptions(ConversationOptions):
             user=terminal if terminal.can_ask else None,
             tell=terminal.tell,
             given=pairs("--answer", self.answer, "="),
+            roots=self.roots or (),
+            samples=self.sampling,
+            elicits=self.elicitation,
             waiting=terminal.hold_output,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavingOptions(AskingOptions):
+    """The options of commands for results that may have bytes."""
+
+    save: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write images, audio and other bytes there."),
+    ] = None
 
 
 def _fail(failure: "ConnectionFailure") -> NoReturn:

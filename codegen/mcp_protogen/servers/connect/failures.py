@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Final
 
+from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.runtime.core.connection_errors import (
     EXPECTED,
@@ -89,7 +90,12 @@ _ADVICE: Final[Mapping[str, str]] = {
 """Hints by a part of the text of an error; the first that it has counts."""
 _CONTENT: Final = re.compile(r"/result/contents/\d+")
 """The place of a resource's content: without it, a file would lack a part of the resource."""
-_CAPABILITIES: Final = "run it in a terminal, or give --answer, --root or --sampling"
+_DECLARING: Final[Mapping[str, str]] = {
+    "elicitation": "--elicitation with --answer NAME=VALUE",
+    "roots": "--roots DIR",
+    "sampling": "--sampling",
+}
+"""The options that declare capabilities."""
 
 ERRORS: Final[tuple[type[Exception], ...]] = tuple(_MEANINGS)
 """The errors of connections and requests that are not faults of mcp-gen."""
@@ -115,13 +121,22 @@ def failure_of(error: Exception, server: str) -> ConnectionFailure:
     if isinstance(error, McpError):
         text = f"{text} (code {error.code})"
         if error.code == MISSING_CLIENT_CAPABILITY:
-            problem = problem._replace(hint=_CAPABILITIES)
+            problem = problem._replace(hint=_declaring(error.data))
     elif isinstance(error, HttpError):
         problem = problem._replace(hint=_hint_for(error))
     else:
         hints = (hint for part, hint in _ADVICE.items() if part in text)
         problem = problem._replace(hint=next(hints, problem.hint))
     return ConnectionFailure(problem._replace(message=text, place=server), written)
+
+
+def _declaring(data: object) -> str:
+    """Return the options to give for the capabilities that a server requires."""
+    required = data.get("requiredCapabilities") if is_object(data) else None
+    options = [
+        option for name, option in _DECLARING.items() if is_object(required) and name in required
+    ]
+    return f"give {', '.join(options or _DECLARING.values())}"
 
 
 def quotes_server(error: Exception) -> bool:
