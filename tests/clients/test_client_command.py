@@ -47,7 +47,12 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A working directory with importable modules."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    forget_modules()  # other tests make modules of the same name
     yield tmp_path
+    forget_modules()
+
+
+def forget_modules() -> None:
     for name in [name for name in sys.modules if name.startswith("weather_")]:
         del sys.modules[name]
 
