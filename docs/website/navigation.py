@@ -164,6 +164,7 @@ SECTIONS: Final = (
             Page("audit-examples", "Audited SDKs", "three real SDKs, confirmed by hand"),
             Page("vectors", "Test vectors", "valid and invalid messages, for any language"),
             Page("severities-of-vectors", "Severities for vectors", "what each fault means"),
+            Page("monorepo", "Monorepos", "a hook and a workflow that check each member"),
             Page("update", "Updating", "has the specification changed, and what follows"),
         ),
     ),

@@ -55,7 +55,7 @@ ENDS: dict[str, tuple[list[str], int, str, str]] = {
     "unchecked": (["call", SHOP, "greet", 'times:="x"', "--no-check"], 1, "", "times"),
     "unlisted": (["call", SHOP, "none", "--no-check"], 1, "", "error[error-response]"),
     "no revision": (["call", SHOP, "greet", "--revision", "2025-11-26"], 2, "", "did you mean"),
-    "nobody to ask": (["call", SHOP, "choose"], 1, "", "or give --answer, --root or --sampling"),
+    "nobody to ask": (["call", SHOP, "choose"], 1, "", "give --elicitation with --answer"),
     "an answer": (["call", SHOP, "choose", "--answer", "colour=red"], 0, "red 3\n", ""),
     "an answer that lacks": (
         ["call", SHOP, "choose", "--answer", "size=2"],

@@ -34,6 +34,7 @@ from mcp_protogen.runtime.transports.base import Transport
 from mcp_protogen.servers.bridge.http_side import HttpSide
 from mcp_protogen.servers.connect.authorization import AUTH_CHOICES, AUTO, authorization
 from mcp_protogen.servers.connect.direct_client import new_http_client
+from mcp_protogen.servers.connect.echoes import refuse_echoes
 from mcp_protogen.servers.connect.named_server import safe_program, safe_url
 from mcp_protogen.servers.connect.protocol import protocol
 from mcp_protogen.servers.gateway.authentication import check_callers
@@ -258,7 +259,7 @@ class _ConfigFile(ConfigSource):
             server,
             address=address,
             transport="HTTP" if entry.address else "stdio",
-            opener=opener,
+            opener=refuse_echoes(opener),
             opener_digest=self._digest(entry, said, at),
             auth="none" if auth is None else str(said).partition(":")[0],
         )

@@ -7,10 +7,17 @@ from functools import partial
 from typing import Final
 
 from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.runtime.core.connection_errors import Disconnected
 from mcp_protogen.runtime.features.auth.errors import AuthorizationError
 from mcp_protogen.runtime.transports.base import Opener
 from mcp_protogen.runtime.transports.subprocess import SAFE_VARIABLES
-from mcp_protogen.servers.connect.failures import NO_CONNECTION, REQUEST_TIMEOUT, problem_error
+from mcp_protogen.servers.connect.echoes import refuse_echoes
+from mcp_protogen.servers.connect.failures import (
+    NO_CONNECTION,
+    REQUEST_TIMEOUT,
+    failure_of,
+    problem_error,
+)
 from mcp_protogen.servers.connect.protocol import protocol
 from mcp_protogen.servers.connect.traffic import tap_opener
 from mcp_protogen.servers.inspect.conversation import InspectOptions, run_session
@@ -114,7 +121,7 @@ def _probing(
         )
     if over_http:
         return HttpProbing(opener, transcript, intake, grace)
-    return StreamProbing(tap_opener(opener, intake.note), intake, grace)
+    return StreamProbing(tap_opener(refuse_echoes(opener), intake.note), intake, grace)
 
 
 def _has_answer(transcript: Transcript) -> bool:
@@ -129,4 +136,6 @@ def _no_server(transcript: Transcript, shown: str) -> ProblemError:
     if transcript.errors:
         message += f"; it wrote: {' '.join(transcript.errors[-1].split()):.200}"
     hint = "run it by hand to see why, or give it more time with --timeout"
+    if code == NO_CONNECTION:
+        hint = failure_of(Disconnected(message), shown).problem.hint or hint
     return ProblemError(Problem(code, message, shown, hint=hint))
