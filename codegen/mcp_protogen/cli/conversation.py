@@ -23,6 +23,7 @@ from mcp_protogen.servers.call.kinds import Kind
 if TYPE_CHECKING:
     from mcp_protogen.cli.terminal import Terminal
     from mcp_protogen.runtime.core.losses import Loss
+    from mcp_protogen.runtime.transports.base import Transport
     from mcp_protogen.servers.call.connections import JSON, Abilities, Client
     from mcp_protogen.servers.call.questions import Questions
     from mcp_protogen.servers.connect.failures import ConnectionFailure
@@ -86,10 +87,16 @@ class ConversationOptions(ServerOptions):
 
         losses: list[Loss] = []
 
+        opener = replace(server, stderr=terminal.show_standard_error).opener()
+
+        def open() -> "Awaitable[Transport]":
+            # Only the last process is of interest if the negotiation starts it again.
+            terminal.unshown.clear()
+            return opener()
+
         async def run() -> ServerAnswer:
-            opener = replace(server, stderr=terminal.show_standard_error).opener()
             async with connect_client(
-                opener,
+                open,
                 abilities or Abilities(),
                 revision=self.revision,
                 timeout=self.timeout,
@@ -104,7 +111,7 @@ class ConversationOptions(ServerOptions):
             # asyncio reports an interruption before the first step of the work in this way.
             raise KeyboardInterrupt from None
         except ERRORS as error:
-            _fail(failure_of(error, server.safe_text))
+            _fail(failure_of(error, server.safe_text), terminal)
         if any(
             problem.level is Level.ERROR for problem in mended_problems(losses, server.safe_text)
         ):
@@ -114,6 +121,8 @@ class ConversationOptions(ServerOptions):
             say(document(outcome.result), Format.JSON)
         else:
             outcome.show()
+        if outcome.failed:
+            terminal.show_last_lines()
         raise SystemExit(int(outcome.failed))
 
 
@@ -145,10 +154,12 @@ class AskingOptions(ConversationOptions):
         )
 
 
-def _fail(failure: "ConnectionFailure") -> NoReturn:
+def _fail(failure: "ConnectionFailure", terminal: "Terminal") -> NoReturn:
     show_problems([failure.problem])
     for line in failure.written:
-        tell(f"  {safe_line(line)}")
+        if line not in terminal.unshown:
+            tell(f"  {safe_line(line)}")
+    terminal.show_last_lines()
     raise SystemExit(failure.exit_code) from None
 
 
