@@ -23,7 +23,7 @@ from mcp_protogen.servers.call.kinds import Kind
 if TYPE_CHECKING:
     from mcp_protogen.cli.terminal import Terminal
     from mcp_protogen.runtime.core.losses import Loss
-    from mcp_protogen.runtime.transports.base import Transport
+    from mcp_protogen.runtime.transports.base import Opener, Transport
     from mcp_protogen.servers.call.connections import JSON, Abilities, Client
     from mcp_protogen.servers.call.questions import Questions
     from mcp_protogen.servers.connect.failures import ConnectionFailure
@@ -82,21 +82,13 @@ class ConversationOptions(ServerOptions):
         """
         from mcp_protogen.servers.call.connections import Abilities, connect_client
         from mcp_protogen.servers.call.list_cache import remember
-        from mcp_protogen.servers.call.listing import document
         from mcp_protogen.servers.connect.failures import ERRORS, failure_of, mended_problems
 
         losses: list[Loss] = []
 
-        opener = replace(server, stderr=terminal.show_standard_error).opener()
-
-        def open() -> "Awaitable[Transport]":
-            # Only the last process is of interest if the negotiation starts it again.
-            terminal.unshown.clear()
-            return opener()
-
         async def run() -> ServerAnswer:
             async with connect_client(
-                open,
+                _opener(server, terminal),
                 abilities or Abilities(),
                 revision=self.revision,
                 timeout=self.timeout,
@@ -117,13 +109,18 @@ class ConversationOptions(ServerOptions):
         ):
             raise SystemExit(2)
         remember(server, outcome.lists)
-        if self.json or self.format is ResultFormat.JSON:
-            say(document(outcome.result), Format.JSON)
-        else:
-            outcome.show()
+        self._show(outcome)
         if outcome.failed:
             terminal.show_last_lines()
         raise SystemExit(int(outcome.failed))
+
+    def _show(self, answer: ServerAnswer) -> None:
+        from mcp_protogen.servers.call.listing import document
+
+        if self.json or self.format is ResultFormat.JSON:
+            say(document(answer.result), Format.JSON)
+        else:
+            answer.show()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +149,18 @@ class AskingOptions(ConversationOptions):
             given=pairs("--answer", self.answer, "="),
             waiting=terminal.hold_output,
         )
+
+
+def _opener(server: "NamedServer", terminal: "Terminal") -> "Opener":
+    """Return an opener of connections; `terminal` gets the standard error of a program."""
+    opener = replace(server, stderr=terminal.show_standard_error).opener()
+
+    def open() -> "Awaitable[Transport]":
+        # Only the last process is of interest if the negotiation starts it again.
+        terminal.unshown.clear()
+        return opener()
+
+    return open
 
 
 def _fail(failure: "ConnectionFailure", terminal: "Terminal") -> NoReturn:
