@@ -20,7 +20,10 @@ from mcp_protogen.servers.inspect.rules import RuleLevel, Violation, rules
 from mcp_protogen.servers.inspect.transcript import Exchange, Transcript
 from mcp_revisions import Bridge, McpError, Opener, bridge_app, connect, in_memory
 from mcp_revisions import v2025_11_25 as mcp
-from support.http.serving import calling_app, text_in
+from support.coroutines import run
+from support.http.serving import calling_app, chosen_of_runs, text_in
+from support.patience import PATIENCE
+from support.running import Run
 from support.tables import case
 
 NAMED = NamedServer(name="server.py")
@@ -163,6 +166,32 @@ async def test_http_session_goes_on_with_each_version(new_author: Callable[..., 
         assert text_in(await session.call("write", 2)) == "write"
         assert text_in(await site.modern("tools/call", name="write")) == "write"
     assert "a session was ended" not in "".join(author.lines)
+
+
+def test_command_notices_a_saved_file_while_it_serves_http(
+    new_author: Callable[..., Author],
+    mcp_gen: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    author, file, chosen = new_author("read"), Path("server.py"), chosen_of_runs(monkeypatch)
+    file.touch()
+    assert mcp_gen("dev", "server.py", "--http", "8000", "--no-inspect").code == 0
+
+    async def save_and_call() -> None:
+        async with calling_app(chosen[0].app) as site:
+            session = await site.initialize()
+            assert text_in(await session.call("read", 1)) == "read"
+            author.write("write")
+            file.write_text("# saved")
+            shown = ""
+            while "tool read: renamed (read → write)" not in shown:
+                await asyncio.sleep(0.01)
+                shown += capsys.readouterr().err
+            assert "dev: server.py changed\n" in shown
+            assert text_in(await session.call("write", 2)) == "write"
+
+    run(save_and_call(), PATIENCE)
 
 
 async def test_only_new_findings_are_shown(
