@@ -18,7 +18,7 @@ from mcp_protogen.servers.dev.watching import WatchedFiles
 from mcp_protogen.servers.inspect.rule_faults import Fault
 from mcp_protogen.servers.inspect.rules import RuleLevel, Violation, rules
 from mcp_protogen.servers.inspect.transcript import Exchange, Transcript
-from mcp_revisions import Bridge, McpError, Opener, bridge_app, connect, in_memory
+from mcp_revisions import Bridge, McpError, Opener, Transport, bridge_app, connect, in_memory
 from mcp_revisions import v2025_11_25 as mcp
 from support.coroutines import run
 from support.http.serving import calling_app, chosen_of_runs, text_in
@@ -151,6 +151,32 @@ async def test_server_that_cannot_be_started_at_first_is_served_after_an_edit(
         assert author.lines[-1].startswith("nothing serves yet")
         await author.save("read")
         assert await tools_of(client) == ["read"]
+
+
+async def test_client_that_leaves_during_a_start_gets_no_further_process(
+    new_author: Callable[..., Author], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    author = new_author("read")
+    started: list[None] = []
+    open_memory = author.opener(NAMED)
+
+    def opener(server: NamedServer) -> Opener:
+        async def hang() -> Transport:
+            started.append(None)
+            await asyncio.Event().wait()
+            raise AssertionError
+
+        # The process that is only tried answers.
+        return hang if server.stderr is None else open_memory
+
+    monkeypatch.setattr(NamedServer, "opener", opener)
+    async with author.developing() as server:
+        opening = asyncio.create_task(server.open())
+        while not started:
+            await asyncio.sleep(0.01)
+        opening.cancel()
+        await author.save("read", "write")
+        assert len(started) == 1 and opening.cancelled()
 
 
 async def test_http_session_goes_on_with_each_version(new_author: Callable[..., Author]) -> None:

@@ -288,7 +288,7 @@ async def test_old_process_goes_on_if_the_new_one_does_not_take_over() -> None:
 
 
 async def test_process_that_ends_by_itself_is_replaced_by_its_reason() -> None:
-    for client in (mcp.Client(), stateless.Client()):
+    for client in (Client(), stateless.Client()):
         with case(client.TABLE.revision):
             old = Server("old")
             async with connect_lasting(old, client) as (one, kept):
@@ -297,9 +297,10 @@ async def test_process_that_ends_by_itself_is_replaced_by_its_reason() -> None:
                 old.transport.feed_eof()
                 with pytest.raises(Disconnected, match="closed the connection"):
                     await call
-                if client.TABLE.revision == mcp.Client.TABLE.revision:
+                if isinstance(client, Client):
                     with pytest.raises(McpError, match="closed the connection"):
                         await text_of(one, "of_old")
+                    assert client.changes == []
                 await kept.connection.renew(Server("new").open)
                 assert await text_of(one, "of_new") == "new"
 

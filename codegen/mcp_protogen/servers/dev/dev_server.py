@@ -67,7 +67,11 @@ class DevServer:
             self._replace_ended, self._filters, lambda closed: self._connections.pop(closed, None)
         )
         self._connections[connection] = None
-        await connection.begin(self._unavailable() if self._failure else self._start)
+        try:
+            await connection.begin(self._unavailable() if self._failure else self._start)
+        except BaseException:
+            await connection.close()
+            raise
         return connection
 
     def _unavailable(self, otherwise: str = "") -> Opener:
@@ -97,7 +101,10 @@ class DevServer:
 
     async def _follow(self, tasks: Tasks) -> None:
         while True:
-            await self._load(tasks)
+            try:
+                await self._load(tasks)
+            finally:
+                self._is_tried.set()
             await self._change.wait()
             self._show(f"{', '.join(sorted(self._changed))} changed")
             self._changed.clear()
@@ -127,7 +134,6 @@ class DevServer:
             self._show_items(before, found)
             if self._inspects:
                 self._inspection = tasks.start(self._inspect())
-        self._is_tried.set()
 
     def _fail(self, problems: Sequence[Problem], errors: Sequence[str]) -> None:
         for line in (line for problem in problems for line in problem.lines):

@@ -121,11 +121,12 @@ class LastingConnection:
 
     async def begin(self, opener: Opener) -> None:
         """Start the first process, or what takes its place."""
-        try:
-            transport = await opener()
-        except Disconnected as error:
-            transport = await self._replace_ended(str(error))()
-        self._current = self._start(transport)
+        async with self._renewing:
+            try:
+                transport = await opener()
+            except Disconnected as error:
+                transport = await self._replace_ended(str(error))()
+            self._current = self._start(transport)
 
     def _start(self, transport: Transport) -> _ProcessLink:
         process = _ProcessLink(transport)
@@ -195,7 +196,7 @@ class LastingConnection:
     async def _replace(self, ended: _ProcessLink, why: str) -> None:
         async with self._renewing:
             if ended is self._current:
-                await self._renew(self._replace_ended(why))
+                await self._take_over(self._replace_ended(why))
 
     def _take(self, process: _ProcessLink, received: Received) -> None:
         if not isinstance(received, bytes):
@@ -261,9 +262,10 @@ class LastingConnection:
     async def renew(self, opener: Opener) -> None:
         """Continue with a new process. Raise one of `ERRORS` if it cannot take over."""
         async with self._renewing:
-            await self._renew(opener)
+            await self._take_over(opener)
+            self._report_changes()
 
-    async def _renew(self, opener: Opener) -> None:
+    async def _take_over(self, opener: Opener) -> None:
         transport = await opener()
         if self._is_closed:
             await transport.close()
@@ -285,7 +287,6 @@ class LastingConnection:
                 process.moved.add(id)
                 old.moved.add(id)
                 await process.send(data)
-        self._report_changes()
         self._tasks.start(self._retire(old))
 
     async def _introduce(self, process: _ProcessLink) -> None:
