@@ -87,6 +87,7 @@ SECTIONS: Final = (
             Page("first-client", "First client", "a client, step by step"),
             Page("first-gateway", "First gateway", "many servers behind one endpoint"),
             Page("which-revision", "Which revision", "which revision to write for, and to serve"),
+            Page("dev", "Developing", "a server that is started again after each edit"),
             Page("debug", "Debug a server", "why it does not start, and what it does wrong"),
             Page("why", "Why not …", "beside fastmcp, the mcp SDK, datamodel-code-generator"),
             Page("new", "New projects", "new projects, and which part of them is generated"),

@@ -33,6 +33,7 @@ COMPARED: Final[Mapping[tuple[str, str], str]] = {
     ("command-call.md", "$ mcp-gen call server.py greet"): "tests/call/test_call_page.py",
     ("command.md", "error[wrong-usage]"): "tests/docs/test_blocks.py",
     ("connecting.md", "mcp.json#/mcpServers/maps"): "tests/docs/test_connecting_page.py",
+    ("dev.md", "dev: watching"): "tests/bridge/test_dev_command.py",
     (ARCHITECTURE, "a revision: schema, patches"): "a drawing",
     (ARCHITECTURE, "auth "): "tests/unit/test_architecture.py",
     (ARCHITECTURE, "connect "): "tests/unit/test_architecture.py",

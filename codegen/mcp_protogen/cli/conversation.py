@@ -23,6 +23,7 @@ from mcp_protogen.servers.call.kinds import Kind
 if TYPE_CHECKING:
     from mcp_protogen.cli.terminal import Terminal
     from mcp_protogen.runtime.core.losses import Loss
+    from mcp_protogen.runtime.transports.base import Opener, Transport
     from mcp_protogen.servers.call.connections import JSON, Abilities, Client
     from mcp_protogen.servers.call.questions import Questions
     from mcp_protogen.servers.connect.failures import ConnectionFailure
@@ -89,9 +90,8 @@ class ConversationOptions(ServerOptions):
             return mended_problems(losses, server.safe_text)
 
         async def run() -> ServerAnswer:
-            opener = replace(server, stderr=terminal.show_standard_error).opener()
             async with connect_client(
-                opener,
+                _opener(server, terminal),
                 abilities or Abilities(),
                 revision=self.revision,
                 timeout=self.timeout,
@@ -107,11 +107,13 @@ class ConversationOptions(ServerOptions):
             # asyncio reports an interruption before the first step of the work in this way.
             raise KeyboardInterrupt from None
         except ERRORS as error:
-            _fail(failure_of(error, server.safe_text))
+            _fail(failure_of(error, server.safe_text), terminal)
         if any(problem.level is Level.ERROR for problem in problems()):
             raise SystemExit(2)
         remember(server, outcome.lists)
         self._show(outcome)
+        if outcome.failed:
+            terminal.show_last_lines()
         raise SystemExit(int(outcome.failed))
 
     def _show(self, answer: ServerAnswer) -> None:
@@ -190,10 +192,24 @@ class SavingOptions(AskingOptions):
     ] = None
 
 
-def _fail(failure: "ConnectionFailure") -> NoReturn:
+def _opener(server: "NamedServer", terminal: "Terminal") -> "Opener":
+    """Return an opener of connections; `terminal` gets the standard error of a program."""
+    opener = replace(server, stderr=terminal.show_standard_error).opener()
+
+    def open() -> "Awaitable[Transport]":
+        # Only the last process is of interest if the negotiation starts it again.
+        terminal.unshown.clear()
+        return opener()
+
+    return open
+
+
+def _fail(failure: "ConnectionFailure", terminal: "Terminal") -> NoReturn:
     show_problems([failure.problem])
     for line in failure.written:
-        tell(f"  {safe_line(line)}")
+        if line not in terminal.unshown:
+            tell(f"  {safe_line(line)}")
+    terminal.show_last_lines()
     raise SystemExit(failure.exit_code) from None
 
 

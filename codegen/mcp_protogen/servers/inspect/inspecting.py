@@ -55,7 +55,7 @@ def inspect(
     Raise `ProblemError`: `no-connection` or `request-timeout` if the server never writes.
     """
     try:
-        transcripts = asyncio.run(_record_transcripts(server, options, revisions))
+        transcripts = asyncio.run(record_transcripts(server, options, revisions))
     except AuthorizationError as error:
         raise problem_error(error, shown) from error
     if not any(_has_answer(transcript) or transcript.beginning.noise for transcript in transcripts):
@@ -66,7 +66,7 @@ def inspect(
     )
 
 
-async def _record_transcripts(
+async def record_transcripts(
     server: Server, options: InspectOptions, revisions: Collection[str]
 ) -> list[Transcript]:
     """Open all connections; stop early if the server never answers."""
