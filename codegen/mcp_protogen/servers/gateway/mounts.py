@@ -20,7 +20,6 @@ from mcp_protogen.runtime.toolkit.mounts import MountedItem
 from mcp_protogen.runtime.toolkit.remote_mounts import Proxy
 from mcp_protogen.runtime.toolkit.remotes import RemoteSettings
 from mcp_protogen.runtime.toolkit.revision_models import LISTS
-from mcp_protogen.servers.gateway.access_log import LoggedMount
 from mcp_protogen.servers.gateway.lists import (
     NOTHING,
     ListMark,
@@ -28,6 +27,7 @@ from mcp_protogen.servers.gateway.lists import (
     ServerList,
 )
 from mcp_protogen.servers.gateway.names import is_uri
+from mcp_protogen.servers.gateway.tasks.mounts import TaskMount
 from mcp_protogen.servers.gateway.upstream import Upstream
 
 _log: Final = getLogger("mcp_protogen.gateway")
@@ -59,7 +59,7 @@ class MountSettings(RemoteSettings):
     """The time for which the items of a server that cannot be reached stay listed."""
 
 
-class GatewayMount(LoggedMount):
+class GatewayMount(TaskMount):
     """A server for the clients of one revision, with its lists."""
 
     def __init__(
