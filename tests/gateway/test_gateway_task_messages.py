@@ -4,7 +4,8 @@ from typing import Any, Final
 
 import pytest
 from mcp_protogen.runtime.testing import in_memory
-from mcp_revisions import McpError
+from mcp_protogen.servers.gateway.tasks import owned
+from mcp_revisions import McpError, TaskOptions
 from support.gateway.gateways import (
     behind,
     client_of,
@@ -26,7 +27,7 @@ LISTED: Final[JsonObject] = {"tools": [tool("x", execution={"taskSupport": "requ
 pytestmark = pytest.mark.skips_time
 
 
-def played(revision: str, **answers: Any) -> ScriptedServer:
+def make_played(revision: str, **answers: Any) -> ScriptedServer:
     """Return a server of a revision whose tool `x` becomes the task `t`."""
     created = {"task": core_task("t")} if revision == OLD else task_created("t")
     return ScriptedServer(revision, **{"tools_list": [LISTED], "tools_call": [created], **answers})
@@ -66,7 +67,7 @@ async def test_messages_of_a_task_name_it_as_its_client_does() -> None:
         assert (await hand.take())["result"] == {"action": "decline"}
         return {"content": [], "_meta": {**related, "a/b": 1}}
 
-    served = played(OLD, tasks_result=[ask_and_finish])
+    served = make_played(OLD, tasks_result=[ask_and_finish])
     served.capabilities["logging"] = {}
     async with shaken(fronts_of(served)) as hand:
         created = await begin(hand, _meta={"progressToken": "mine"})
@@ -82,7 +83,7 @@ async def test_messages_of_a_task_name_it_as_its_client_does() -> None:
                 declined = {"jsonrpc": "2.0", "id": message["id"], "result": {"action": "decline"}}
                 await hand.send(declined)
     assert message["result"] == {"content": [], "_meta": {**related, "a/b": 1}}
-    by_name = {one["method"].rpartition("/")[2]: one["params"] for one in came}
+    by_name = {message["method"].rpartition("/")[2]: message["params"] for message in came}
     assert len(came) == len(by_name) == 4
     assert by_name["status"] == core_task("up:t", "input_required")
     assert by_name["progress"] == {"progressToken": "mine", "progress": 1, "_meta": related}
@@ -93,7 +94,7 @@ async def test_messages_of_a_task_name_it_as_its_client_does() -> None:
 async def test_listen_stream_follows_tasks_of_its_client_until_they_end() -> None:
     done = {"resultType": "complete", **task_details("t", "completed", result={"content": []})}
     states = [{"resultType": "complete", **task_details("t", pollIntervalMs=10)}, done]
-    served = played(STATELESS, tasks_get=states)
+    served = make_played(STATELESS, tasks_get=states)
     async with serve_by_hand(fronts_of(served)) as hand:
         answer = await hand.ask(CALL, 1, name="up_x", _meta=DECLARED)
         assert answer["result"]["taskId"] == "up:t"
@@ -121,7 +122,7 @@ async def test_call_as_a_task_is_refused_by_servers_without_tasks() -> None:
 
 async def test_hidden_tool_is_unknown_to_calls_as_tasks() -> None:
     for revision in (OLD, STATELESS):
-        served = played(revision)
+        served = make_played(revision)
         with case(revision):
             async with shaken(fronts_of(served, deny={"tools": ("x",)})) as hand:
                 hidden = await hand.ask(CALL, 1, name="up_x", task={})
@@ -131,7 +132,7 @@ async def test_hidden_tool_is_unknown_to_calls_as_tasks() -> None:
 
 
 async def test_unknown_ids_are_refused_without_asking_a_server() -> None:
-    served = played(STATELESS)
+    served = make_played(STATELESS)
     async with serve_by_hand(fronts_of(served)) as hand:
         await begin_task(hand, "up_x")
         for id in ("t", "up:", "up:u", "down:t"):
@@ -149,7 +150,7 @@ async def test_uris_in_the_result_of_a_task_are_those_for_clients() -> None:
     }
     for client in (OLD, STATELESS):
         for revision, answers in rows.items():
-            served = played(revision, **answers)
+            served = make_played(revision, **answers)
             if revision == OLD:
                 served.answers["tasks/get"] = [core_task("t", "completed")]
             with case((client, revision)):
@@ -169,7 +170,7 @@ async def test_list_has_the_tasks_of_all_servers_on_pages() -> None:
         unknown: JsonObject = {"error": {"code": -32602, "message": "unknown"}}
         return unknown if id == "t2" else core_task(id, statusMessage="seen")
 
-    one, other = (played(OLD, tools_call=[create], tasks_get=[look]) for _ in range(2))
+    one, other = (make_played(OLD, tools_call=[create], tasks_get=[look]) for _ in range(2))
     async with shaken(fronts_of(one, other)) as hand:
         for _ in range(60):
             for name in ("up_x", "more_x"):
@@ -218,3 +219,19 @@ async def test_task_of_a_server_that_has_gone_is_refused_with_the_reason() -> No
                     await second.status()
                 assert raised.value.code == -32603
                 assert raised.value.data == {"server": "up", "reason": "unreachable"}
+
+
+async def test_principal_may_have_many_tasks_of_which_ended_ones_make_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(owned, "_LIMITS", TaskOptions(max_tasks=2))
+    created = [{"task": core_task(id)} for id in ("a", "b", "c")]
+    served = make_played(OLD, tools_call=created, tasks_cancel=[core_task("b", "cancelled")])
+    async with shaken(fronts_of(served)) as hand:
+        for _ in range(2):
+            await begin(hand)
+        answer = await hand.ask(CALL, 1, name="up_x", task={})
+        assert refused(answer) == -32603 and "Too many tasks" in answer["error"]["message"]
+        assert "result" in await hand.ask("tasks/cancel", 2, taskId="up:b")
+        assert (await begin(hand))["task"]["taskId"] == "up:c"
+        assert refused(await hand.ask("tasks/get", 3, taskId="up:b")) == -32602

@@ -30,7 +30,7 @@ async def calling(client: Any, **servers: Any) -> AsyncGenerator[Any, None]:
     options = pkg.Options(**OPTIONS)
     openers = {name: in_memory(server, options=options) for name, server in servers.items()}
     everything = frozenset({"elicitation", "sampling", "roots"})
-    behinds = [behind(name, one, questions=everything) for name, one in openers.items()]
+    behinds = [behind(name, opener, questions=everything) for name, opener in openers.items()]
     async with client_of(gateway(*behinds), client) as one:
         yield one
 
@@ -97,7 +97,9 @@ async def test_equal_ids_of_two_servers_are_two_tasks(client: str, server: str) 
         listed = {"tools": tools, "ttlMs": 0, "cacheScope": "private", "resultType": "complete"}
         answers: dict[str, Any] = {"tools_list": [listed], "tasks_get": [got]}
         servers[name] = ScriptedServer(server, tools_call=[created], **answers)
-    behinds = [behind(name, Accepting(one.play), revision=server) for name, one in servers.items()]
+    behinds = [
+        behind(name, Accepting(played.play), revision=server) for name, played in servers.items()
+    ]
     async with client_of(gateway(*behinds), CLIENTS[client]()) as one:
         handles = [await one.start_task(f"{name}_x") for name in servers]
         assert [handle.id for handle in handles] == ["one:t", "two:t"]
