@@ -27,7 +27,7 @@ from mcp_protogen.servers.gateway.lists import (
     ServerList,
 )
 from mcp_protogen.servers.gateway.names import is_uri
-from mcp_protogen.servers.gateway.tasks.mounts import TaskMount
+from mcp_protogen.servers.gateway.tasks.task_mounts import TaskMount
 from mcp_protogen.servers.gateway.upstream import Upstream
 
 _log: Final = getLogger("mcp_protogen.gateway")

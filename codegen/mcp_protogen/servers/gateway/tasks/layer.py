@@ -25,8 +25,8 @@ from mcp_protogen.runtime.server.connection import ServerConnection
 from mcp_protogen.runtime.server.context import RequestContext
 from mcp_protogen.runtime.server.layers import Follow, Following
 from mcp_protogen.runtime.toolkit.toolkit_runtime import ToolkitRuntime
-from mcp_protogen.servers.gateway.tasks.mounts import TaskMount
 from mcp_protogen.servers.gateway.tasks.owned import OwnedTask
+from mcp_protogen.servers.gateway.tasks.task_mounts import TaskMount
 
 # Seconds between looks, if the server gives no interval.
 _INTERVAL = 1.0
