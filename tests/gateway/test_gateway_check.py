@@ -104,12 +104,15 @@ async def test_items_with_a_name_of_an_earlier_server_are_named() -> None:
     assert any("'count'" in text and "one has an item" in text for text in second.left_out)
 
 
-async def test_tasks_of_a_server_are_called_lost() -> None:
+async def test_tasks_are_lost_for_clients_of_revisions_without_them() -> None:
     (tasks,), (plain,) = [
         await checks_of(behind("s", made)) for made in (new_task_server(), counting(STATELESS))
     ]
-    assert any("tasks" in text for text in tasks.left_out)
-    assert plain.left_out == []
+    assert tasks.left_out == plain.left_out == []
+    lost = "tasks: calls wait for their results"
+    for revision, losses in tasks.losses.items():
+        assert (lost in losses) == (revision not in (OLD, STATELESS))
+    assert not any(lost in losses for losses in plain.losses.values())
 
 
 async def test_questions_on_a_shared_program_are_named_unless_calls_queue() -> None:

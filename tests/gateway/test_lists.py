@@ -9,8 +9,9 @@ from support.coroutines import SkippingLoop, run
 from support.gateway.gateways import behind, client_of, gateway
 from support.gateway.listing import MEMBERS, Listing, tool, tools_of
 from support.revisions import ERAS, OLD, REVISIONS, STATELESS
-from support.sessions.talking import pkg
+from support.sessions.talking import Accepting, pkg
 from support.tables import case
+from support.tasks.by_hand import ScriptedServer
 from support.toolkit.mounting import Hearing, names_of, weather
 
 pytestmark = pytest.mark.skips_time
@@ -240,24 +241,22 @@ async def test_unknown_members_pass_and_no_members_are_added() -> None:
             assert listed.to_wire() == {**entry, "name": "a_x"}
 
 
-async def test_tools_that_need_tasks_are_left_out(caplog: pytest.LogCaptureFixture) -> None:
+async def test_support_of_tasks_is_listed_as_far_as_client_and_server_have_them() -> None:
     support = ("required", "optional", "forbidden")
+    tools = [tool(said, execution={"taskSupport": said, "x": 1}) for said in support]
     for revision in REVISIONS:
-        with case(revision):
-            caplog.clear()
-            server = Listing()
-            server.lists["tools"] = [
-                tool(said, execution={"taskSupport": said}) for said in support
-            ]
-            more = tool("more", execution={"taskSupport": "optional", "x": 1})
-            server.lists["tools"].append(more)
-            async with client_of(gateway(behind("a", server)), revision=revision) as one:
-                await one.list_tools()
-                listed = [entry.to_wire() for entry in (await one.list_tools()).tools]
-            rest = {"execution": {"x": 1}} if revision == OLD else {}
-            assert listed == [tool("a_optional"), tool("a_forbidden"), tool("a_more", **rest)]
-            left_out = "'required' is left out, because it can only be called as a task"
-            assert caplog.text.count(left_out) == 1
+        for has_tasks in (True, False):
+            served = ScriptedServer(OLD, tools_list=[{"tools": tools}])
+            if not has_tasks:
+                del served.capabilities["tasks"]
+            fronts = gateway(behind("a", Accepting(served.play), revision=OLD))
+            with case((revision, has_tasks)):
+                async with client_of(fronts, revision=revision) as one:
+                    listed = [entry.to_wire() for entry in (await one.list_tools()).tools]
+                for said, entry in zip(support, listed, strict=True):
+                    shown = {"taskSupport": said} if has_tasks else {}
+                    rest = {"execution": {**shown, "x": 1}} if revision == OLD else {}
+                    assert entry == tool(f"a_{said}", **rest)
 
 
 async def test_long_names_are_logged_and_longer_ones_left_out(

@@ -75,13 +75,16 @@ class RemoteMount(Mount):
         self._levels.pop(connection, None)
         for key, remote in list(self._remotes.items()):
             attachment = remote.attached.pop(connection, None)
-            if attachment is not None and not remote.attached:
+            if attachment is not None and not self.keeps(remote):
                 del self._remotes[key]
                 remote.end()
             elif attachment is not None and attachment.link is not None:
                 remote.server.__mcp_runtime__.remove_connection(attachment.link.connection)
                 unused = attachment.uris - remote.uris
                 connection.endpoint.tasks.start(self._subscribe(remote, UNSUBSCRIBE, unused))
+
+    def keeps(self, remote: Remote) -> bool:
+        return bool(remote.attached)
 
     @contextmanager
     def listening(self, context: RequestContext) -> Generator[None, None, None]:

@@ -20,9 +20,10 @@ from mcp_protogen.runtime.core.options import Options
 from mcp_protogen.runtime.core.revision import Revision
 from mcp_protogen.runtime.core.tasks import together
 from mcp_protogen.runtime.features.bridge.proxies import runtime_of
-from mcp_protogen.runtime.messages.method_table import EXTENSIONS, STATELESS_ERA
+from mcp_protogen.runtime.messages.method_table import STATELESS_ERA
+from mcp_protogen.runtime.rules.task_kinds import names_tasks, task_kind
 from mcp_protogen.runtime.toolkit.remotes import USUAL_REMOTE
-from mcp_protogen.servers.call.connections import JSON, TASKS, Abilities, connect_client
+from mcp_protogen.servers.call.connections import JSON, Abilities, connect_client
 from mcp_protogen.servers.call.kinds import Kind
 from mcp_protogen.servers.call.listing import Listing, listing
 from mcp_protogen.servers.connect.failures import ERRORS, NO_CONNECTION, problem_error
@@ -167,20 +168,24 @@ async def _visit(package: ModuleType, check: ServerCheck, revision: Revision) ->
         lost = [_text(loss) for loss in losses if loss.wire and not loss.harmless]
         if revision.era == STATELESS_ERA.name != eras[spoken]:
             lost += _limits_of_questions(server)
+        if task_kind(proxy.TABLE) is None and _has_tasks(check.listed):
+            lost.append("tasks: calls wait for their results")
         check.losses[revision.id] = lost
 
 
 def _hidden_items(server: ServerSettings, listed: Listing) -> Iterator[str]:
-    """Yield what the file leaves out, and what the gateway does not carry."""
+    """Yield the items that the file leaves out."""
     filters = Filters(server.allow, server.deny)
     for kind, entries in listed.lists.items():
         names = [str(entry[kind.key]) for entry in entries]
         hidden = [name for name in names if not filters.offer(kind.capability, name)]
         if hidden:
             yield f"{kind} by allow and deny: {summarize_list(hidden, _MOST)}"
-    extensions: JSON = listed.capabilities.get(EXTENSIONS) or {}
-    if TASKS in extensions or "tasks" in listed.capabilities:
-        yield "tasks, which the gateway does not carry: calls wait for their results"
+
+
+def _has_tasks(listed: Listing | None) -> bool:
+    capabilities: JSON = {} if listed is None else listed.capabilities
+    return names_tasks(capabilities) or "tasks" in capabilities
 
 
 def _text(loss: Loss) -> str:

@@ -11,9 +11,15 @@ from math import inf
 from typing import Any, Final, cast
 
 from mcp_protogen import __version__
+from mcp_protogen.runtime.core.json import JSONObject
 from mcp_protogen.runtime.core.models.base import WireModel
 from mcp_protogen.runtime.core.revision import Revision
+from mcp_protogen.runtime.messages.extended_table import table_with
+from mcp_protogen.runtime.messages.method_table import MethodTable
+from mcp_protogen.runtime.rules.handlers import merge_objects
+from mcp_protogen.runtime.rules.task_kinds import task_kind
 from mcp_protogen.runtime.server.base import ServerBase, SessionBase
+from mcp_protogen.runtime.server.layers import Layer
 from mcp_protogen.runtime.toolkit.items import requested_item
 from mcp_protogen.servers.gateway.counts import count_events
 from mcp_protogen.servers.gateway.lists import ServerList
@@ -22,6 +28,7 @@ from mcp_protogen.servers.gateway.names import MOST_CHARACTERS
 from mcp_protogen.servers.gateway.proxies import proxy_for
 from mcp_protogen.servers.gateway.remounting import RemountingRuntime
 from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
+from mcp_protogen.servers.gateway.tasks.layer import TasksOfServers, declare_tasks
 from mcp_protogen.servers.gateway.tracing import Recordings
 from mcp_protogen.servers.gateway.upstream import Upstream
 
@@ -36,6 +43,13 @@ class GatewayRuntime(RemountingRuntime):
     def wants_scopes(self) -> bool:
         # Its servers check those of their items.
         return False
+
+    def declaration(self) -> JSONObject:
+        # Clients may come before any server is known.
+        return merge_objects(super().declaration(), declare_tasks(self.owner.TABLE))
+
+    def layer(self, table: MethodTable, tells_apart: bool) -> Layer | None:
+        return None if task_kind(table) is None else TasksOfServers(self, table, tells_apart)
 
     async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
         return await self.repeat(partial(self._answer, method, session, params))
@@ -98,7 +112,11 @@ def make_front(
 ) -> ServerBase[Any]:
     """Return the server for clients of one revision, still without upstream servers."""
     app: Any = revision.load().App
-    members = {"__mcp_runtime__": cached_property(GatewayRuntime), "page_size": _PAGE}
+    members = {
+        "__mcp_runtime__": cached_property(GatewayRuntime),
+        "page_size": _PAGE,
+        "TABLE": table_with(revision, {"tasks"}),
+    }
     about = {"title": settings.title, "instructions": settings.instructions}
     front: ServerBase[Any] = type("Front", (app,), members)(
         settings.name, version=__version__, **about

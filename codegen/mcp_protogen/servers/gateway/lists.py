@@ -156,15 +156,8 @@ class ListWalk(Link):
             if objection:
                 self.unaccepted.add(own)
                 self.upstream.say_once(objection)
-                if self.upstream.lock.enforces:
-                    continue
-            execution = declared_member(entry, "execution")
-            support = declared_member(execution, "task_support")
-            if "required" in (support, self._noted_support(own)):
-                why = "because it can only be called as a task"
-                self.upstream.say_once(f"{own!r:.99} is left out, {why}")
-                continue
-            yield entry if support is None else _without_tasks(entry, execution)
+            if not objection or not self.upstream.lock.enforces:
+                yield entry
 
     def _has_name(self, own: str) -> bool:
         """Return whether clients can name an item; log why not, unless a pattern hides it."""
@@ -185,15 +178,3 @@ class ListWalk(Link):
         length = f"the name {key!r} has {len(key)} characters"
         upstream.say_once(f"{length}; some clients allow {_LONG}: use `rename`")
         return True
-
-    def _noted_support(self, own: str) -> object:
-        """Return a tool's support of tasks if the client's revision does not have it."""
-        runtime: Any = self.link.connection.server.__mcp_runtime__
-        caller = runtime.client.caller
-        return None if caller is None or self.name != "tools" else caller.support(own)
-
-
-def _without_tasks(entry: Any, execution: Any) -> Any:
-    """Return a tool without its support of tasks, which the gateway does not declare."""
-    rest = execution.model_copy(update={"task_support": None})
-    return entry.model_copy(update={"execution": rest if rest.to_wire() else None})

@@ -23,7 +23,7 @@ from mcp_protogen.runtime.toolkit.mounts import MountedItem
 from mcp_protogen.runtime.toolkit.remote_mounts import Proxy
 from mcp_protogen.runtime.toolkit.remotes import RemoteSettings, failure
 from mcp_protogen.runtime.toolkit.revision_models import LISTS
-from mcp_protogen.servers.gateway.leaving import LeavingMount, ServerLeft
+from mcp_protogen.servers.gateway.leaving import ServerLeft
 from mcp_protogen.servers.gateway.lists import (
     NOTHING,
     ListMark,
@@ -31,6 +31,7 @@ from mcp_protogen.servers.gateway.lists import (
     ServerList,
 )
 from mcp_protogen.servers.gateway.names import is_uri
+from mcp_protogen.servers.gateway.tasks.task_mounts import TaskMount
 from mcp_protogen.servers.gateway.upstream import Upstream
 
 _log: Final = getLogger("mcp_protogen.gateway")
@@ -63,7 +64,7 @@ class MountSettings(RemoteSettings):
     """The time for which the items of a server that cannot be reached stay listed."""
 
 
-class GatewayMount(LeavingMount):
+class GatewayMount(TaskMount):
     """A server for the clients of one revision, with its lists."""
 
     def __init__(

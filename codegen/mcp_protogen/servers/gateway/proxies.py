@@ -9,6 +9,7 @@ from typing import Any, get_args
 from mcp_protogen.runtime.core.json import JSONObject, without
 from mcp_protogen.runtime.toolkit.remote_mounts import Proxy
 from mcp_protogen.servers.gateway.settings import Asking, ServerSettings
+from mcp_protogen.servers.gateway.tasks.adapters import GatewayTasks
 from mcp_protogen.servers.gateway.unknown_values import pass_unknown_values
 
 
@@ -16,13 +17,14 @@ def proxy_for(package: ModuleType, server: ServerSettings) -> Proxy:
     """Return the proxy of a server: in its revision, with its questions and concurrency."""
     revisions = [known for known in package.REVISIONS if server.revision in (None, known.id)]
     hidden = {*get_args(Asking)} - server.questions
+    bridge: Any = type("GatewayBridge", (package.Bridge,), {"TASKS": GatewayTasks()})
 
     @asynccontextmanager
     async def connect(
         revision: str, declared: JSONObject, *given: Any
     ) -> AsyncGenerator[Any, None]:
         shown = without(declared, *hidden)
-        async with package.Bridge.proxy(revision, shown, *given, revisions) as proxy:
+        async with bridge.proxy(revision, shown, *given, revisions) as proxy:
             runtime: Any = proxy.__mcp_runtime__
             if server.concurrency is not None:
                 runtime.turn = Semaphore(server.concurrency)
