@@ -93,7 +93,7 @@ def test_every_member_that_is_damaged_is_one_problem_with_its_place(tmp_path: Pa
 
 
 def test_tables_cover_every_setting() -> None:
-    made = {"name", "place", "address", "opener", "transport"}
+    made = {"name", "place", "address", "opener", "transport", "token_exchange", "open_as"}
     assert {field.name for field in fields(ServerSettings)} - made == OF_SERVER.keys()
 
 
@@ -122,7 +122,7 @@ def test_file_of_a_host_may_have_members_of_others_but_toml_may_not(tmp_path: Pa
 def test_members_of_later_work_are_called_not_supported(tmp_path: Path) -> None:
     content = as_toml(
         {"admin": "127.0.0.1:9464", "lock": "warn", "instructions": "merge"},
-        (OF_HOST, {"lock": "warn", "auth": {"exchange": "https://x", "audience": "y"}}),
+        (OF_HOST, {"lock": "warn"}),
     )
     found = problems_in(tmp_path, {**content, "rules": [{"servers": ["a"]}]})
     assert sorted(problem.pointer for problem in found) == [
@@ -130,7 +130,6 @@ def test_members_of_later_work_are_called_not_supported(tmp_path: Path) -> None:
         "gateway.instructions",
         "gateway.lock",
         "rules",
-        "servers.s0.auth.exchange",
         "servers.s0.lock",
     ]
     assert all("not supported yet" in problem.message for problem in found)

@@ -72,7 +72,7 @@ WRONG: Final[dict[str, tuple[Any, ...]]] = {
     "max_connections": (0, 1.5, "1", True),
     "catalogue": ("mine", True),
     "required": ("yes", 1),
-    "auth": (3, "basic:ID", "bearer", "bearer:NOT_SET", {"exchange": "https://x"}),
+    "auth": (3, "basic:ID", "bearer", "bearer:NOT_SET"),
 }
 
 

@@ -8,7 +8,7 @@ from mcp_protogen.runtime.core.options import Options
 from mcp_protogen.servers.bridge.http_side import HttpSide, serve_http
 from mcp_protogen.servers.bridge.logs import log_loss
 from mcp_protogen.servers.connect.protocol import protocol
-from mcp_protogen.servers.gateway.authentication import with_authentication
+from mcp_protogen.servers.gateway.authentication import check_without_tokens, with_authentication
 from mcp_protogen.servers.gateway.gateway import Gateway
 from mcp_protogen.servers.gateway.readiness import Readiness
 from mcp_protogen.servers.gateway.settings import GatewaySettings
@@ -25,6 +25,7 @@ def run_gateway(settings: GatewaySettings, side: HttpSide | None) -> None:
         _log.info("serving %s", side.url)
         serve_http(package, lambda http: make_app(settings, package, http), side)
         return
+    check_without_tokens(settings)
     _log.info("waiting for a client on standard input; its end, or Ctrl-C, ends the gateway")
     package.run_stdio(Gateway(settings, package).fronts, options=_OPTIONS)
 

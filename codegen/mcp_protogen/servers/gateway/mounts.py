@@ -20,7 +20,6 @@ from mcp_protogen.runtime.toolkit.mounts import MountedItem
 from mcp_protogen.runtime.toolkit.remote_mounts import Proxy
 from mcp_protogen.runtime.toolkit.remotes import RemoteSettings
 from mcp_protogen.runtime.toolkit.revision_models import LISTS
-from mcp_protogen.servers.gateway.access_log import LoggedMount
 from mcp_protogen.servers.gateway.lists import (
     NOTHING,
     ListMark,
@@ -29,6 +28,7 @@ from mcp_protogen.servers.gateway.lists import (
 )
 from mcp_protogen.servers.gateway.names import is_uri
 from mcp_protogen.servers.gateway.upstream import Upstream
+from mcp_protogen.servers.gateway.user_mounts import UserMount
 
 _log: Final = getLogger("mcp_protogen.gateway")
 
@@ -59,7 +59,7 @@ class MountSettings(RemoteSettings):
     """The time for which the items of a server that cannot be reached stay listed."""
 
 
-class GatewayMount(LoggedMount):
+class GatewayMount(UserMount):
     """A server for the clients of one revision, with its lists."""
 
     def __init__(
@@ -70,8 +70,7 @@ class GatewayMount(LoggedMount):
         settings: MountSettings,
         publish_soon: Callable[[OpenConnection, str], None],
     ) -> None:
-        super().__init__(above, upstream.names, proxy, upstream.settings.opener, settings)
-        self.upstream = upstream
+        super().__init__(above, upstream, proxy, settings)
         self.server_name = upstream.settings.name
         self._list_timeout, self._keep = settings.list_timeout, settings.keep_lists
         self._most = settings.max_connections

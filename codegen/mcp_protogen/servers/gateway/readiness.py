@@ -9,6 +9,7 @@ from typing import Final
 
 from mcp_protogen.runtime.core.tasks import Tasks
 from mcp_protogen.servers.connect.failures import ERRORS
+from mcp_protogen.servers.gateway.credentials import wants_user
 from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
 
 _log: Final = getLogger("mcp_protogen.gateway")
@@ -47,6 +48,9 @@ class Readiness:
                 async with timeout(_OPENING), self._connect(server.opener):
                     del self._missing[server.name]
             except ERRORS as error:
+                if wants_user(server, error):
+                    del self._missing[server.name]
+                    return
                 text = "%s, which is required, cannot be reached: %s; the next attempt is in %g s"
                 _log.warning(text, server.name, error, pause)
                 await sleep(pause)

@@ -3,7 +3,7 @@
 Times are in seconds.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
@@ -12,8 +12,11 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import AfterValidator, Field
 
 from mcp_protogen.runtime.core.oauth_scopes import checked_scopes
+from mcp_protogen.runtime.features.auth.client.values import ClientInformation
 from mcp_protogen.runtime.features.auth.urls import server_metadata_urls
+from mcp_protogen.runtime.http.client.authorization import HttpAuthorization
 from mcp_protogen.runtime.transports.base import Opener
+from mcp_protogen.servers.connect.authorization import require_https
 
 ItemKind: TypeAlias = Literal["tools", "prompts", "resources"]
 """A kind of item, as patterns name it; resources include their templates."""
@@ -39,7 +42,15 @@ def _check_url(url: str) -> str:
     return url
 
 
+def _check_endpoint(url: str) -> str:
+    if "#" in url:
+        raise ValueError("it must not have a fragment")  # RFC 6749, section 3.2
+    require_https(url)
+    return url
+
+
 Url: TypeAlias = Annotated[str, AfterValidator(_check_url)]
+Endpoint: TypeAlias = Annotated[str, AfterValidator(_check_endpoint)]
 Scopes: TypeAlias = Annotated[
     frozenset[str], AfterValidator(partial(checked_scopes, label="tokens"))
 ]
@@ -51,6 +62,18 @@ def _no_patterns() -> Mapping[ItemKind, tuple[str, ...]]:
 
 def _no_names() -> Mapping[str, str]:
     return MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExchangeSettings:
+    """The exchange of clients' tokens for those that a server accepts (RFC 8693)."""
+
+    exchange: Endpoint
+    """The token endpoint, the only address that gets tokens of clients."""
+    audience: Annotated[str, Field(min_length=1)]
+    scopes: Scopes = frozenset()
+    client: ClientInformation | None = None
+    """The gateway as a client of the endpoint; None if that needs none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +111,13 @@ class ServerSettings:
     required: Flag = False
     """Whether the gateway is ready only if the server can be reached."""
     auth: str = "none"
-    """The kind of authorization: `bearer`, `client-credentials`, `oauth`, or `none`."""
+    """The kind of authorization: `bearer`, `client-credentials`, `oauth`, `exchange` or `none`."""
+    token_exchange: ExchangeSettings | None = None
+    open_as: Callable[[HttpAuthorization], Opener] | None = field(
+        default=None, repr=False, compare=False
+    )
+    """Return an opener of connections for one client, if tokens are exchanged; else `opener` is for
+    all clients."""
     transport: Literal["stdio", "HTTP"] = "stdio"
 
 

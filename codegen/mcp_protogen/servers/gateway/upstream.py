@@ -3,6 +3,7 @@
 from logging import getLogger
 from typing import Final
 
+from mcp_protogen.servers.gateway.credentials import TokenExchange
 from mcp_protogen.servers.gateway.names import ServerNames
 from mcp_protogen.servers.gateway.settings import ServerSettings
 
@@ -19,6 +20,8 @@ class Upstream:
         self.settings, self.names = settings, names
         self.last_keys: dict[str, frozenset[str]] = {}
         """The names and URIs of its last list for any client, by list."""
+        exchange = settings.token_exchange
+        self.exchange = None if exchange is None else TokenExchange(exchange, settings.name)
         self._said: set[str] = set()
 
     def say_once(self, text: str) -> None:
