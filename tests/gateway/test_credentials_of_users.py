@@ -1,8 +1,9 @@
 """Exchanged tokens at a gateway: each user's go to the server, and to no other user's requests."""
 
+import asyncio
 import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from mcp_protogen.runtime.features.auth.errors import Unreachable
@@ -11,7 +12,7 @@ from support.gateway.exchanging import ENDPOINT, SECRET, Exchanging, exchanging
 from support.gateway.gateways import client_at
 from support.http.serving import Site
 from support.revisions import ERAS, HANDSHAKE, OLD
-from support.sessions.talking import pkg
+from support.sessions.talking import client, pkg
 from support.tables import case
 from support.toolkit.mounting import app, only, text_of
 
@@ -69,65 +70,64 @@ async def test_each_user_has_own_tokens_and_no_token_of_a_client_reaches_a_serve
 
 async def test_token_that_the_server_no_longer_accepts_is_renewed_once() -> None:
     for own in ERAS:
-        for spoken in ERAS:
-            with case((own, spoken)):
-                async with (
-                    exchanging(telling(own)) as made,
-                    client_of(made.site, spoken, ADA) as one,
-                ):
-                    owners = made.endpoint.owners
-                    assert await owner_of(made, one) == WRITING
-                    owners.clear()
-                    assert await owner_of(made, one) == WRITING
-                    assert len(made.endpoint.asked) == 2
-                    made.server.refuses = 401
-                    assert await error_of(one) == (-32603, REFUSED, DATA)
-                    assert len(made.endpoint.asked) == 3
-                    made.server.refuses = 0
-                    assert await owner_of(made, one) == WRITING
+        async with exchanging(telling(own)) as made:
+            asked = made.endpoint.asked
+            for spoken in ERAS:
+                with case((own, spoken)):
+                    async with client_of(made.site, spoken, ADA) as one:
+                        assert await owner_of(made, one) == WRITING
+                        made.endpoint.owners.clear()
+                        before = len(asked)
+                        assert await owner_of(made, one) == WRITING
+                        assert len(asked) == before + 1
+                        made.server.refuses = 401
+                        assert await error_of(one) == (-32603, REFUSED, DATA)
+                        assert len(asked) == before + 2
+                        made.server.refuses = 0
+                        assert await owner_of(made, one) == WRITING
 
 
 async def test_token_of_one_user_is_not_used_for_another_after_it_has_expired() -> None:
     for own in ERAS:
-        for spoken in ERAS:
-            with case((own, spoken)):
-                async with (
-                    exchanging(telling(own)) as made,
-                    client_of(made.site, spoken, ADA) as ada,
-                    client_of(made.site, spoken, BEN) as ben,
-                ):
-                    for times in (2, 4):
-                        for user, token in ((ada, WRITING), (ben, OTHER), (ada, WRITING)):
-                            assert await owner_of(made, user) == token
-                        assert len(made.endpoint.asked) == times
-                        made.endpoint.clock.now += 600
-                    # While the endpoint is gone, no user gets the token of another.
-                    made.endpoint.failure = Unreachable("it is gone")
-                    for user in (ada, ben):
-                        _, message, data = await error_of(user)
-                        assert data == DATA and "it is gone" in message
-                    made.endpoint.failure = None
-                    assert await owner_of(made, ben) == OTHER
+        async with exchanging(telling(own)) as made:
+            endpoint = made.endpoint
+            for spoken in ERAS:
+                with case((own, spoken)):
+                    async with (
+                        client_of(made.site, spoken, ADA) as ada,
+                        client_of(made.site, spoken, BEN) as ben,
+                    ):
+                        for _ in range(2):
+                            before = len(endpoint.asked)
+                            for user, token in ((ada, WRITING), (ben, OTHER), (ada, WRITING)):
+                                assert await owner_of(made, user) == token
+                            assert len(endpoint.asked) == before + 2
+                            endpoint.clock.now += 600
+                        # While the endpoint is gone, no user gets the token of another.
+                        endpoint.failure = Unreachable("it is gone")
+                        for user in (ada, ben):
+                            _, message, data = await error_of(user)
+                            assert data == DATA and "cannot be reached" in message
+                        endpoint.failure = None
+                        assert await owner_of(made, ben) == OTHER
+                        endpoint.clock.now += 600
 
 
 async def test_failed_exchange_is_told_to_the_client_when_connecting_and_later() -> None:
-    text = "No token for the server of up could be obtained: it is gone"
+    why = "the token endpoint cannot be reached"
+    text = f"No token for the server of up could be obtained: {why}"
     for own in ERAS:
-        for spoken in ERAS:
-            with case((own, spoken)):
-                async with (
-                    exchanging(telling(own)) as made,
-                    client_of(made.site, spoken, ADA) as one,
-                ):
-                    for _ in range(2):
-                        made.endpoint.failure = Unreachable("it is gone")
-                        assert await error_of(one) == (-32603, text, DATA)
-                        assert [tool async for tool in one.iter_tools()] == []
-                        made.endpoint.failure = None
-                        assert await owner_of(made, one) == WRITING
-                        made.endpoint.clock.now += 600
-                    response = await made.site.modern("tools/call", name="up_tell", headers=ADA)
-                    assert response.status_code == 200
+        async with exchanging(telling(own)) as made:
+            for spoken in ERAS:
+                with case((own, spoken)):
+                    async with client_of(made.site, spoken, ADA) as one:
+                        for _ in range(2):
+                            made.endpoint.failure = Unreachable("it is gone")
+                            assert await error_of(one) == (-32603, text, DATA)
+                            assert len([tool async for tool in one.iter_tools()]) < 2
+                            made.endpoint.failure = None
+                            assert await owner_of(made, one) == WRITING
+                            made.endpoint.clock.now += 600
 
 
 async def test_session_goes_on_with_the_newer_token_of_its_user() -> None:
@@ -141,39 +141,69 @@ async def test_session_goes_on_with_the_newer_token_of_its_user() -> None:
         assert len({line for line in made.server.seen if line.startswith("mcp-session-id")}) == 1
 
 
-async def test_client_with_fewer_scopes_has_its_own_connection() -> None:
+async def test_client_with_fewer_scopes_has_its_own_connection_and_lists() -> None:
     for own in ERAS:
         with case(own):
-            async with exchanging(telling(own)) as made:
+            server, asked = telling(own), list[str]()
+
+            async def note(call: Any, next: Any, seen: list[str] = asked) -> Any:
+                seen.append(call.method)
+                return await next(call)
+
+            server.middleware = [note]
+            async with exchanging(server) as made:
                 for token in (WRITING, READING, WRITING):
-                    response = await made.site.modern(
-                        "tools/call", name="up_tell", headers=bearing(token)
-                    )
-                    assert response.status_code == 200
+                    fields = bearing(token)
+                    called = await made.site.modern("tools/call", name="up_tell", headers=fields)
+                    listed = await made.site.modern("tools/list", headers=fields)
+                    assert (called.status_code, listed.status_code) == (200, 200)
                 assert [*made.endpoint.owners.values()] == [WRITING, READING]
                 ids = {line for line in made.server.seen if line.startswith("mcp-session-id")}
                 assert len(ids) == (2 if own in HANDSHAKE else 0)
+                assert asked.count("tools/list") == 2
+
+
+async def test_server_without_a_stream_for_its_user_answers_calls() -> None:
+    async with exchanging(telling(OLD)) as made, client_of(made.site, OLD, ADA) as one:
+        made.server.refuses, made.server.verbs = 401, {"GET"}
+        assert await owner_of(made, one) == WRITING
+        while "GET" not in made.server.refused:
+            await asyncio.sleep(0.01)
+        assert await owner_of(made, one) == WRITING
+
+
+async def test_only_connections_that_are_open_have_the_token_of_a_user() -> None:
+    for spoken in ERAS:
+        async with exchanging(telling(OLD), max_connections=2) as made:
+            for number in range(4):
+                info = pkg.load(spoken).models.Implementation(name=f"editor {number}", version="1")
+                one = client(spoken, info=info)
+                async with client_at(made.site.url, one, **ADA) as user:
+                    await owner_of(made, user)
+            (mount,) = made.front_of(spoken).__mcp_runtime__.catalogue.mounts
+            with case(spoken):
+                users = cast(dict[Any, Any], vars(mount)["_users"])
+                assert len(users) <= 3
+            assert len(made.endpoint.asked) == 1
 
 
 async def test_no_token_is_in_the_log_or_in_an_answer(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     for own in ERAS:
-        for spoken in ERAS:
-            with case((own, spoken)):
-                async with (
-                    exchanging(telling(own)) as made,
-                    client_of(made.site, spoken, ADA) as one,
-                ):
-                    # When connecting, and on an open connection.
-                    for status in (401, 403, 500, 0, 401, 403):
-                        made.server.refuses = status
-                        if status:
-                            code, text, data = await error_of(one)
-                            assert (code, data["server"]) == (-32603, "up")
-                            assert "issued-" not in text
-                        else:
-                            await owner_of(made, one)
-                        assert len([tool async for tool in one.iter_tools()]) < 2
+        async with exchanging(telling(own)) as made:
+            for spoken in ERAS:
+                with case((own, spoken)):
+                    async with client_of(made.site, spoken, ADA) as one:
+                        # When connecting, and on an open connection.
+                        for status in (401, 403, 500, 0, 401, 403):
+                            made.server.refuses = status
+                            if status:
+                                code, text, data = await error_of(one)
+                                assert (code, data["server"]) == (-32603, "up")
+                                assert "issued-" not in text
+                            else:
+                                await owner_of(made, one)
+                            assert len([tool async for tool in one.iter_tools()]) < 2
     own_log = [entry.getMessage() for entry in caplog.records if "mcp_protogen" in entry.name]
     assert any("HTTP 403" in text and "no Bearer (token)" in text for text in own_log)
     for text in own_log:

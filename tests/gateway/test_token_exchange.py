@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
-from mcp_protogen.runtime.features.auth.errors import AuthorizationError, Unreachable
+from mcp_protogen.runtime.features.auth.errors import AuthorizationError, Unreachable, UnsafeUrl
 from mcp_protogen.runtime.features.auth.steps import Fetched
 from mcp_protogen.runtime.http.client.authorization import Exchange
 from mcp_protogen.servers.gateway import credentials
@@ -182,8 +182,9 @@ FAILURES: dict[str, tuple[Fetched | Exception, str]] = {
         document({"error": "access_denied", "error_description": "the text for the log"}, 400),
         "access_denied",
     ),
-    "failing": (Fetched(status=503), "the status 503"),
-    "silent": (Unreachable(f"{ENDPOINT} did not answer within 10 s"), "within 10 s"),
+    "failing": (Fetched(status=503), "cannot be reached"),
+    "silent": (Unreachable(f"{ENDPOINT} did not answer within 10 s"), "cannot be reached"),
+    "unsafe": (UnsafeUrl(f"{ENDPOINT} must be an https URL"), "cannot be reached"),
     "no token": (document({"access_token": "", "token_type": "Bearer"}), "valid access_token"),
     "another kind": (document({"access_token": "x", "token_type": "N_A"}), "must be Bearer"),
     "token of the client": (
@@ -223,7 +224,8 @@ async def test_failed_exchange_says_why_without_secrets(caplog: pytest.LogCaptur
             assert user.problem is raised.value
             told = user.failure(raised.value)
             assert told.message.startswith("No token for the server of hub could be obtained: ")
-            assert why in told.message and "for the log" not in told.message
+            assert why in told.message
+            assert "for the log" not in told.message and ENDPOINT not in told.message
             assert told.data == {"server": "hub", "reason": "unauthorized"}
             for text in (str(raised.value), told.message):
                 assert ADA.token not in text and SECRET not in text
@@ -257,7 +259,7 @@ async def test_too_many_exchanges_at_once_are_refused(monkeypatch: pytest.Monkey
     made = exchange_at(endpoint)
     first = asyncio.create_task(made.renew(ADA))
     await asyncio.sleep(0)
-    with pytest.raises(Unreachable, match="too many"):
+    with pytest.raises(AuthorizationError, match="too many"):
         await made.renew(BEN)
     gate.set()
     await first

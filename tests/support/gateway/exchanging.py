@@ -72,6 +72,9 @@ class Watched:
         self.seen: list[str] = []
         self.refuses = 0
         """The status of its refusals."""
+        self.verbs = {"GET", "POST", "DELETE"}
+        """The requests that are refused then."""
+        self.refused: list[str] = []
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
@@ -79,9 +82,10 @@ class Watched:
             return
         fields = {name.decode(): value.decode() for name, value in scope["headers"]}
         self.seen += [f"{name}: {value}" for name, value in fields.items()]
-        if not self.refuses:
+        if not self.refuses or scope["method"] not in self.verbs:
             await self.app(scope, receive, send)
             return
+        self.refused.append(scope["method"])
         # Some servers repeat what they were sent.
         body = f"no {fields.get('authorization')}".encode()
         headers = [(b"content-type", b"text/plain"), (b"www-authenticate", b"Bearer")]
@@ -97,23 +101,29 @@ class Exchanging:
     endpoint: TokenEndpoint
     server: Watched
     site: Site
+    gateway: Gateway
+
+    def front_of(self, revision: str) -> Any:
+        """Return the server that clients of a revision see."""
+        (front,) = (made for made in self.gateway.fronts if made.TABLE.revision == revision)
+        return front
 
 
 @asynccontextmanager
-async def exchanging(server: Any) -> AsyncGenerator[Exchanging, None]:
+async def exchanging(server: Any, **options: Any) -> AsyncGenerator[Exchanging, None]:
     """Serve a gateway over HTTP, with a server over HTTP behind it."""
     endpoint = TokenEndpoint()
     inner = app_of(server, authentication=authentication(verify=endpoint.verify))
     watched = Watched(inner)
     async with run_own_app(inner, watched) as port:
         open_as = partial(_open_as, f"http://127.0.0.1:{port}/mcp")
-        settings = behind("up", token_exchange=EXCHANGE, open_as=open_as)
+        settings = behind("up", token_exchange=EXCHANGE, open_as=open_as, **options)
         gateway = Gateway(gateway_settings(settings), pkg)
         exchange = gateway.upstreams["up"].exchange
         assert exchange is not None
         exchange.fetch, exchange.clock = endpoint, endpoint.clock
         async with serving(gateway.fronts, authentication=GUARD) as site:
-            yield Exchanging(endpoint, watched, site)
+            yield Exchanging(endpoint, watched, site, gateway)
 
 
 def _open_as(url: str, user: Any) -> Any:

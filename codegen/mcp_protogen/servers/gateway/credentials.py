@@ -17,7 +17,12 @@ from mcp_protogen.runtime.core.throttle import Throttle
 from mcp_protogen.runtime.features.auth.client.authorizer import run_flow
 from mcp_protogen.runtime.features.auth.client.token_endpoint import TokenRequest, request_tokens
 from mcp_protogen.runtime.features.auth.client.values import ServerMetadata, Tokens
-from mcp_protogen.runtime.features.auth.errors import AuthorizationError, OAuthError, Unreachable
+from mcp_protogen.runtime.features.auth.errors import (
+    AuthorizationError,
+    OAuthError,
+    Unreachable,
+    UnsafeUrl,
+)
 from mcp_protogen.runtime.features.auth.fetch_policy import FetchPolicy
 from mcp_protogen.runtime.features.auth.fetching import Fetcher
 from mcp_protogen.runtime.features.auth.server.cache import ExpiringCache
@@ -103,9 +108,10 @@ class TokenExchange:
         try:
             await self._running.join(partial(self._exchange, subject), subject.key)
         except VerifierUnavailable:
-            raise Unreachable("too many tokens are being exchanged") from None
+            raise AuthorizationError("too many tokens are being exchanged") from None
         except TimeoutError:
-            raise Unreachable(f"the exchange took longer than {_PATIENCE:g} s") from None
+            text = f"the exchange took longer than {_PATIENCE:g} s"
+            raise AuthorizationError(text) from None
 
     async def _exchange(self, subject: ClientToken) -> None:
         settings, now = self._settings, self.clock()
@@ -222,7 +228,11 @@ class UserAuthorization:
     def failure(self, problem: AuthorizationError) -> McpError:
         """Return the answer to a client whose token could not be exchanged."""
         server = self._exchange.server
-        # What the endpoint describes is for the log.
-        why = problem.error if isinstance(problem, OAuthError) else problem
+        why = str(problem)
+        # The address of the endpoint, and what it describes, are for the log.
+        if isinstance(problem, OAuthError):
+            why = problem.error
+        elif isinstance(problem, Unreachable | UnsafeUrl):
+            why = "the token endpoint cannot be reached"
         text = f"No token for the server of {server} could be obtained: {why}"
         return McpError(INTERNAL_ERROR, text, {"server": server, "reason": "unauthorized"})

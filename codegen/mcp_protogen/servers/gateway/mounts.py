@@ -151,7 +151,7 @@ class GatewayMount(UserMount):
         capabilities = b""
         if not outer.spoken.era.remembers_client:
             capabilities = json_text(outer.peer_capabilities())
-        return outer.connection, outer.principal_id, capabilities
+        return outer.connection, self.owner_of(outer), capabilities
 
     def _best_list(self, client: _Client, name: str) -> ServerList:
         """Return the newest list, without items if the server was gone for too long."""

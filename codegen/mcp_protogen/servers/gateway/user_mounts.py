@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any
+from typing import Any, Final
 
 from mcp_protogen.runtime.core.connection_errors import HttpError
 from mcp_protogen.runtime.core.errors import ProtocolError
@@ -22,6 +22,9 @@ from mcp_protogen.runtime.transports.base import Opener
 from mcp_protogen.servers.gateway.access_log import LoggedMount
 from mcp_protogen.servers.gateway.credentials import UserAuthorization, client_token
 from mcp_protogen.servers.gateway.upstream import Upstream
+
+# The claims with the client of a token (RFC 9068, section 2.2; OpenID Connect Core, section 2).
+_CLIENTS: Final = ("client_id", "azp")
 
 
 class UserMount(LoggedMount):
@@ -68,15 +71,19 @@ class UserMount(LoggedMount):
             self._users[key].subject = subject
         return super()._begin_use(outer)
 
-    def _key(self, outer: RequestContext) -> RemoteKey:
-        key, principal = super()._key(outer), outer.principal
+    def owner_of(self, outer: RequestContext) -> str | None:
+        """Return for whom a list is: a principal, and if tokens are exchanged, a client of it."""
+        principal = outer.principal
         if self.upstream.exchange is None or principal is None:
-            return key
-        if key.connection is not None or key in self._remotes:
-            return key
+            return outer.principal_id
         # What a user lets one client do, another one with the same name must not do.
-        rights = [sorted(principal.scopes), principal.claims.get("client_id")]
-        return key._replace(client=key.client + json_text(rights))
+        clients = [principal.claims.get(name) for name in _CLIENTS]
+        return json_text([principal.id, sorted(principal.scopes), clients]).decode()
+
+    def _key(self, outer: RequestContext) -> RemoteKey:
+        key = super()._key(outer)
+        is_named = key.connection is not None or key in self._remotes
+        return key if is_named else key._replace(principal=self.owner_of(outer))
 
 
 @asynccontextmanager
