@@ -14,14 +14,14 @@ NAME = "gateway.md"
 PAGE = page(NAME)
 MADE = {
     *("file", "servers", "secrets", "place", "address", "opener", "opener_digest", "transport"),
-    *("telemetry", "locked"),
+    *("telemetry", "locked", "token_exchange", "open_as"),
 }
 
 
 def test_files_of_the_page_can_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for variable in ("MAPS_KEY", "HUB_TOKEN"):
+    for variable in ("MAPS_KEY", "HUB_TOKEN", "ID", "SECRET"):
         monkeypatch.setenv(variable, "a-secret")
-    (json_text, _), toml_texts = block_texts(NAME, "json"), block_texts(NAME, "toml")
+    (json_text, _), (*toml_texts, exchange) = block_texts(NAME, "json"), block_texts(NAME, "toml")
     (tmp_path / "mcp.json").write_text(json_text)
     (tmp_path / "gateway.toml").write_text("\n".join(toml_texts))
     files, maps = read_settings(tmp_path / "mcp.json").servers
@@ -31,6 +31,10 @@ def test_files_of_the_page_can_be_used(tmp_path: Path, monkeypatch: pytest.Monke
     assert settings.name == "team" and settings.auth is not None
     assert (hub.auth, hub.timeout, hub.rename) == ("bearer", 90, {"search_code": "code"})
     assert [rule.servers for rule in settings.rules] == [("files",), ("hub",)]
+    # The exchange in place of the token.
+    changed = "\n".join(toml_texts).replace('auth = "bearer:HUB_TOKEN"\n', "") + exchange
+    (tmp_path / "gateway.toml").write_text(changed)
+    assert read_settings(tmp_path / "gateway.toml").servers[0].token_exchange is not None
     assert hub.deny == {"tools": ("delete_*",)} and files.questions == {"elicitation", "roots"}
 
 

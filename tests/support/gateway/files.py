@@ -104,7 +104,7 @@ WRONG: Final[dict[str, tuple[Any, ...]]] = {
     "catalogue": ("mine", True),
     "required": ("yes", 1),
     "lock": ("on", True),
-    "auth": (3, "basic:ID", "bearer", "bearer:NOT_SET", {"exchange": "https://x"}),
+    "auth": (3, "basic:ID", "bearer", "bearer:NOT_SET"),
 }
 
 

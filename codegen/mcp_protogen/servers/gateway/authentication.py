@@ -5,8 +5,9 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
-from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.servers.bridge.http_side import HttpSide
+from mcp_protogen.servers.gateway.names import server_problem
 from mcp_protogen.servers.gateway.settings import GatewaySettings
 
 
@@ -19,6 +20,16 @@ def check_callers(settings: GatewaySettings, side: HttpSide) -> None:
             " tokens in the file, as auth of the gateway"
         )
         raise ProblemError(Problem("wrong-usage", message, settings.file, hint=hint))
+
+
+def check_without_tokens(settings: GatewaySettings) -> None:
+    """Raise `ProblemError` if a server needs tokens of clients, which have none on stdio."""
+    message = "tokens of clients are exchanged for it, and clients on stdio have none"
+    raise_errors(
+        server_problem(server, message, "serve clients over HTTP, with --http PORT")
+        for server in settings.servers
+        if server.token_exchange is not None
+    )
 
 
 def with_authentication(package: ModuleType, settings: GatewaySettings, http: Any) -> Any:

@@ -28,6 +28,7 @@ from mcp_protogen.servers.call.kinds import Kind
 from mcp_protogen.servers.call.listing import Listing, listing
 from mcp_protogen.servers.connect.failures import ERRORS, NO_CONNECTION, problem_error
 from mcp_protogen.servers.connect.protocol import protocol
+from mcp_protogen.servers.gateway.credentials import wants_user
 from mcp_protogen.servers.gateway.filters import Filters
 from mcp_protogen.servers.gateway.gateway import Gateway
 from mcp_protogen.servers.gateway.proxies import proxy_for
@@ -38,6 +39,7 @@ _INDEX: Final = re.compile(r"/\d+(?=/|$)")
 _MOST: Final = 10
 """The most names on one line."""
 _LOGGER: Final = "mcp_protogen.gateway"
+_UNTRIED: Final = "all items, which a check cannot see: tokens are exchanged for those of users"
 _INFO: Final = {"name": "mcp-gen gateway", "version": __version__}
 
 
@@ -84,7 +86,7 @@ async def check_servers(settings: GatewaySettings) -> list[ServerCheck]:
     log.addHandler(warnings)
     try:
         # Only the gateway itself knows which items it leaves out.
-        servers = tuple(check.server for check in answering)
+        servers = tuple(check.server for check in answering if check.server.token_exchange is None)
         open_to_all = replace(settings, servers=servers, rules=())
         front = Gateway(open_to_all, package).fronts[-1]
         async with connect_client(package.in_memory(front), Abilities()) as client:
@@ -111,13 +113,22 @@ class _Warnings(Handler):
 
 async def _check(package: ModuleType, settings: GatewaySettings, check: ServerCheck) -> None:
     for revision in reversed(package.REVISIONS):
-        problem = await visit(settings, check.server, _visit(package, check, revision))
+        problem = await visit(settings, check.server, _try(package, check, revision))
         if problem is not None:
             if check.listed is not None:
                 message = f"for clients of {revision.id}: {problem.message}"
                 problem = problem._replace(message=message)
             check.problem = problem
             return
+
+
+async def _try(package: ModuleType, check: ServerCheck, revision: Revision) -> None:
+    try:
+        await _visit(package, check, revision)
+    except ERRORS as error:
+        if not wants_user(check.server, error):
+            raise
+        check.left_out = [_UNTRIED]
 
 
 async def visit(
@@ -229,16 +240,17 @@ def _counts(check: ServerCheck) -> dict[str, int]:
 
 
 def _lines(check: ServerCheck, colour: bool) -> Iterator[str]:
-    server, document = check.server, _document(check)
+    server, listed, document = check.server, check.listed, _document(check)
     name = paint(Colour.BOLD, server.name, on=colour)
     if check.problem is not None:
         yield from failure_lines(name, server, check.problem)
         return
     about = " ".join(filter(None, document["server"].values())) or "a server without a name"
     yield f"{name}: {about}, at {server.address}"
-    yield f"  speaks {check.revision}{_others(check)}"
-    counts = (pluralize(number, Kind(kind).singular) for kind, number in _counts(check).items())
-    yield f"  offers {', '.join(counts)}"
+    if listed is not None:
+        yield f"  speaks {check.revision}{_others(check)}"
+        counts = (pluralize(number, Kind(kind).singular) for kind, number in _counts(check).items())
+        yield f"  offers {', '.join(counts)}"
     yield from (f"  left out: {text}" for text in check.left_out)
     for revision, losses in check.losses.items():
         yield f"  clients of {revision} lose {'' if losses else 'nothing'}".rstrip()

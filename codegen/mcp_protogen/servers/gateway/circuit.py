@@ -17,7 +17,7 @@ from mcp_protogen.runtime.server.base import ServerBase
 from mcp_protogen.runtime.server.context import RequestContext
 from mcp_protogen.runtime.toolkit.links import Link, Work
 from mcp_protogen.runtime.toolkit.remotes import Remote, cause_of
-from mcp_protogen.servers.gateway.health import WatchedMount
+from mcp_protogen.servers.gateway.user_mounts import UserMount
 
 _log: Final = getLogger("mcp_protogen.gateway")
 
@@ -110,7 +110,7 @@ def _is_unreachable(error: BaseException | None, failures: _Kinds) -> bool:
     return is_failure or getattr(error, "status", None) in _OF_PROXIES
 
 
-class GuardedMount(WatchedMount):
+class GuardedMount(UserMount):
     """A remote server that is not tried while its circuit is open."""
 
     circuit: Circuit

@@ -30,7 +30,9 @@ from mcp_protogen.runtime.client.config import (
 )
 from mcp_protogen.runtime.core.connection_errors import Disconnected
 from mcp_protogen.runtime.core.models.validation_errors import problem_of
-from mcp_protogen.runtime.transports.base import Transport
+from mcp_protogen.runtime.features.auth.client.oauth import OAuth
+from mcp_protogen.runtime.http.client.authorization import HttpAuthorization
+from mcp_protogen.runtime.transports.base import Opener, Transport
 from mcp_protogen.servers.bridge.http_side import HttpSide
 from mcp_protogen.servers.connect.authorization import AUTH_CHOICES, AUTO, authorization
 from mcp_protogen.servers.connect.direct_client import new_http_client
@@ -38,27 +40,27 @@ from mcp_protogen.servers.connect.echoes import refuse_echoes
 from mcp_protogen.servers.connect.named_server import safe_program, safe_url
 from mcp_protogen.servers.connect.protocol import protocol
 from mcp_protogen.servers.gateway.authentication import check_callers
+from mcp_protogen.servers.gateway.credentials import WithoutUser
 from mcp_protogen.servers.gateway.lock_file import Locked, lock_beside, read_lock
 from mcp_protogen.servers.gateway.names import find_ambiguous, server_problem, usual_prefix
 from mcp_protogen.servers.gateway.settings import (
     AuthSettings,
+    ExchangeSettings,
     GatewaySettings,
     RuleSettings,
     ServerSettings,
 )
 
-T = TypeVar("T", ServerSettings, GatewaySettings, AuthSettings, RuleSettings)
+T = TypeVar("T", ServerSettings, GatewaySettings, AuthSettings, ExchangeSettings, RuleSettings)
 
 OWN: Final = "x-gateway"
 HINT: Final = "mcp-gen explain bad-gateway-config lists the members"
 
 _TABLE: Final = "gateway"
-_LATER: Final = frozenset({"exchange"})
-"""Members that a later version will read."""
 _MADE: Final = frozenset(
     {
         *("file", "servers", "place", "address", "opener", "opener_digest", "transport"),
-        *("telemetry", "secrets", "locked"),
+        *("telemetry", "secrets", "locked", "token_exchange", "open_as", "client"),
     }
 )
 """Settings that are not members of a file."""
@@ -151,7 +153,7 @@ class _ConfigFile(ConfigSource):
         if gateway.instructions == "merge":
             self._add(f"{at}/instructions", '"merge" is not supported yet', "write the text")
         gateway = replace(gateway, rules=tuple(self._rules(own, f"{at}/rules")))
-        servers = [*self._servers({"separator": gateway.separator, "lock": gateway.lock})]
+        servers = [*self._servers(gateway)]
         if any(server.lock != "off" for server in servers):
             servers = [*self._with_locked(servers)]
         self._problems += find_ambiguous(servers)
@@ -196,7 +198,7 @@ class _ConfigFile(ConfigSource):
             self._problems += error.problems
         return (replace(server, locked=locked.get(server.name)) for server in servers)
 
-    def _servers(self, shared: Mapping[str, Any]) -> Iterator[ServerSettings]:
+    def _servers(self, gateway: GatewaySettings) -> Iterator[ServerSettings]:
         entries = dict(self.servers())
         for name, value in self._content.get(self.member, {}).items():
             at = f"{self.name}#{jsonpointer.join(self.member, name)}"
@@ -206,9 +208,12 @@ class _ConfigFile(ConfigSource):
             if not self._is_toml:
                 at = f"{at}/{OWN}"
             if name not in self.disabled:
-                base = {"name": name, "auth": "none", **shared}
+                base = {"name": name, "separator": gateway.separator, "auth": "none"}
+                base["lock"] = gateway.lock
                 base["prefix"] = usual_prefix(name)
                 server = self._server(own, at, base)
+                if server.auth == "exchange":
+                    self._check_exchange(gateway, server, at)
                 if name in entries:
                     yield self._with_address(server, entries[name], own.get("auth"), at)
             elif own.get("required") is True:
@@ -217,9 +222,9 @@ class _ConfigFile(ConfigSource):
     def _server(self, own: dict[str, Any], at: str, base: dict[str, Any]) -> ServerSettings:
         place = "#".join(self._place(at.removesuffix(f"/{OWN}")))
         base |= {"place": place, "address": "", "opener": _open_nothing}
-        if is_object(auth := own.get("auth")) and "exchange" in auth:
+        if is_object(auth := own.get("auth")):
             own = {name: value for name, value in own.items() if name != "auth"}
-            self._select_known({"exchange": auth}, f"{at}/auth", ())
+            base |= {"auth": "exchange", "token_exchange": self._exchange(auth, f"{at}/auth")}
         server = self._read(ServerSettings, own, at, base)
         revisions = [revision.id for revision in protocol().REVISIONS]
         if server.revision not in (None, *revisions):
@@ -232,17 +237,51 @@ class _ConfigFile(ConfigSource):
             self._add(f"{at}/rename", "two items get the same name", "give one another name")
         return server
 
+    def _exchange(self, own: dict[str, Any], at: str) -> ExchangeSettings | None:
+        rest = {name: value for name, value in own.items() if name != "client"}
+        base: dict[str, Any] = {}
+        if "client" in own:
+            said = own["client"]
+            if str(said).partition(":")[0] != "client-credentials":
+                # The wrong value may be a secret, and is not repeated.
+                hint = "write client-credentials:ID,SECRET, with names of variables"
+                self._add(f"{at}/client", "it must be client-credentials", hint)
+            elif isinstance(oauth := self._read_auth(said, f"{at}/client"), OAuth):
+                base["client"] = oauth.client
+        try:
+            return self._read(ExchangeSettings, rest, at, base)
+        except ProblemError:
+            return None  # They are among the problems of the file.
+
+    def _check_exchange(self, gateway: GatewaySettings, server: ServerSettings, at: str) -> None:
+        if gateway.auth is None:
+            message = "without auth of the gateway, clients have no tokens to exchange"
+            self._add(f"{at}/auth/exchange", message, "name the issuer and the audience of tokens")
+        if server.catalogue == "shared":
+            message = "each user's tokens may show other items"
+            self._add(f"{at}/catalogue", message, "leave it out, or write own")
+
     def _with_address(
         self, server: ServerSettings, located: LocatedEntry, said: object, at: str
     ) -> ServerSettings:
         entry, raw = located.entry, located.raw
-        auth = self._authorization(said, entry, f"{at}/auth") if isinstance(said, str) else None
+        auth: HttpAuthorization | None = None
+        if isinstance(said, str):
+            auth = self._authorization(said, entry, f"{at}/auth")
+        elif server.auth == "exchange" and self._takes_tokens(entry, f"{at}/auth"):
+            auth = WithoutUser()
         words = [_SLASH.sub("/", word) for word in (str(raw.command), *raw.args)]
         # A default may be a secret, too.
         address = _DEFAULT.sub("", safe_url(raw.address) if raw.address else safe_program(words))
         show = partial(_show_line, server.name)
+        open_entry = protocol().connect_config.open_entry
+
+        def open_as(user: HttpAuthorization | None) -> Opener:
+            opener: Opener = open_entry(entry, user, show, new_http_client)
+            return opener
+
         try:
-            opener = protocol().connect_config.open_entry(entry, auth, show, new_http_client)
+            opener = open_as(auth)
         except ImportError as error:
             hint = "install it, or install mcp-gen with its extra http"
             self._problems.append(Problem("missing-package", str(error), hint=hint))
@@ -261,7 +300,8 @@ class _ConfigFile(ConfigSource):
             transport="HTTP" if entry.address else "stdio",
             opener=refuse_echoes(opener),
             opener_digest=self._digest(entry, said, at),
-            auth="none" if auth is None else str(said).partition(":")[0],
+            open_as=None if server.token_exchange is None else open_as,
+            auth="none" if auth is None else server.auth.partition(":")[0],
         )
 
     def _digest(self, entry: ConfigEntry, said: object, at: str) -> str:
@@ -274,18 +314,31 @@ class _ConfigFile(ConfigSource):
         self._on_file(self._folder / file)
         return super()._read_env_file(file, at, server)
 
-    def _authorization(self, said: str, entry: ConfigEntry, at: str) -> Any:
-        kind, _, rest = said.partition(":")
-        own = {part: self.fill(part, at, "auth") for part in rest.split(",") if "${" in part}
+    def _authorization(self, said: str, entry: ConfigEntry, at: str) -> HttpAuthorization | None:
+        kind = said.partition(":")[0]
         if kind not in _KINDS:
             # The wrong value may be a secret, and is not repeated.
             hint = did_you_mean(kind, _KINDS, "write bearer:VARIABLE, with the variable's name")
             self._add(at, f"it must be one of {', '.join(_KINDS)}", hint)
-        elif not entry.address:
+        elif (kind == "none" and entry.address) or self._takes_tokens(entry, at):
+            return self._read_auth(said, at)
+        return None
+
+    def _takes_tokens(self, entry: ConfigEntry, at: str) -> bool:
+        """Return whether requests to a server can have tokens; if not, that is a problem."""
+        if not entry.address:
             self._add(at, "a program has no requests over HTTP", "leave it out, and use env")
-        elif kind != "none" and "authorization" in map(str.lower, entry.headers):
+        elif "authorization" in map(str.lower, entry.headers):
             self._add(at, "headers has an Authorization, too", "leave out one of them")
-        elif all(own.values()):
+        else:
+            return True
+        return False
+
+    def _read_auth(self, said: str, at: str) -> HttpAuthorization | None:
+        """Return the authorization with the secrets that a text names."""
+        parts = said.partition(":")[2].split(",")
+        own = {part: self.fill(part, at, "auth") for part in parts if "${" in part}
+        if all(own.values()):
             try:
                 return authorization(said, _show_login, {**os.environ, **own})
             except ProblemError as error:
@@ -306,11 +359,8 @@ class _ConfigFile(ConfigSource):
     ) -> dict[str, Any]:
         """Return the members with these names; the others are problems."""
         for name in own.keys() - {*names}:
-            if name in _LATER:
-                self._add(f"{at}/{name}", "it is not supported yet", "leave it out")
-            else:
-                hint = did_you_mean(name, names)
-                self._add(f"{at}{jsonpointer.join(name)}", "there is no such member", hint)
+            hint = did_you_mean(name, names)
+            self._add(f"{at}{jsonpointer.join(name)}", "there is no such member", hint)
         return {name: value for name, value in own.items() if name in names}
 
     def _read(self, cls: type[T], own: Mapping[str, Any], at: str, base: Mapping[str, Any]) -> T:
@@ -391,7 +441,7 @@ class _ConfigFile(ConfigSource):
 def _adapters() -> Mapping[str, TypeAdapter[Any]]:
     return {
         cls.__name__: TypeAdapter(cls)
-        for cls in (ServerSettings, GatewaySettings, AuthSettings, RuleSettings)
+        for cls in (ServerSettings, GatewaySettings, AuthSettings, ExchangeSettings, RuleSettings)
     }
 
 

@@ -75,8 +75,7 @@ class GatewayMount(TaskMount):
         settings: MountSettings,
         publish_soon: Callable[[OpenConnection, str], None],
     ) -> None:
-        super().__init__(above, upstream.names, proxy, upstream.settings.opener, settings)
-        self.upstream = upstream
+        super().__init__(above, upstream, proxy, settings)
         self.server_name, self.health = upstream.settings.name, upstream.health
         self.circuit = upstream.circuit
         self.connects_for_requests = upstream.settings.transport == "HTTP"
@@ -266,7 +265,7 @@ class GatewayMount(TaskMount):
         capabilities = b""
         if not outer.spoken.era.remembers_client:
             capabilities = json_text(outer.peer_capabilities())
-        return outer.connection, outer.principal_id, capabilities
+        return outer.connection, self.owner_of(outer), capabilities
 
     def _best_list(self, client: _Client, name: str) -> ServerList:
         """Return the newest list, without items if the server was gone for too long."""

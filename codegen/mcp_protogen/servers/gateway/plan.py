@@ -7,8 +7,10 @@ from typing import Any, Final, get_args
 from mcp_protogen.base.canonical import as_document
 from mcp_protogen.base.printable import pluralize
 from mcp_protogen.pipeline.reports.view import FindingsPage, View
+from mcp_protogen.servers.connect.named_server import safe_url
 from mcp_protogen.servers.connect.protocol import protocol
 from mcp_protogen.servers.gateway.settings import (
+    ExchangeSettings,
     GatewaySettings,
     ItemKind,
     LockMode,
@@ -78,6 +80,7 @@ def _server(server: ServerSettings) -> dict[str, Any]:
         "transport": server.transport,
         "address": server.address,
         "auth": server.auth,
+        "exchange": server.token_exchange and _exchange(server.token_exchange),
         "revisions": _all_revisions() if server.revision is None else [server.revision],
         "prefix": server.prefix,
         "separator": server.separator,
@@ -97,6 +100,15 @@ def _server(server: ServerSettings) -> dict[str, Any]:
         "catalogue": server.catalogue,
         "required": server.required,
         "lock": server.lock,
+    }
+
+
+def _exchange(exchange: ExchangeSettings) -> dict[str, Any]:
+    return {
+        "endpoint": safe_url(exchange.exchange),
+        "audience": exchange.audience,
+        "scopes": sorted(exchange.scopes),
+        "isClient": exchange.client is not None,
     }
 
 
@@ -127,6 +139,7 @@ def _rows(server: ServerSettings) -> Mapping[str, str]:
     requests = server.concurrency and f"{server.concurrency} at a time on one connection"
     return {
         "transport": f"{server.transport}{auth}",
+        "exchange": _exchange_words(server.token_exchange),
         "revision": server.revision or "that of the client, else the newest in common",
         "names": f"{server.prefix}{server.separator}NAME" if server.prefix else "unchanged",
         "renamed": ", ".join(f"{own} to {new}" for own, new in server.rename.items()),
@@ -153,6 +166,13 @@ def _describe_rule(rule: RuleSettings) -> str:
     if rule.claims:
         conditions.append(f"claims {json.dumps(document['claims'])}")
     return f"{' and '.join(conditions)}: {', '.join(rule.servers)}{items}"
+
+
+def _exchange_words(exchange: ExchangeSettings | None) -> str:
+    if exchange is None:
+        return ""
+    scopes = f", with {', '.join(sorted(exchange.scopes))}" if exchange.scopes else ""
+    return f"at {safe_url(exchange.exchange)}, for {exchange.audience}{scopes}"
 
 
 def _patterns(patterns: Patterns) -> str:

@@ -10,6 +10,7 @@ from typing import Final
 from mcp_protogen.runtime.core.tasks import Tasks
 from mcp_protogen.runtime.toolkit.remotes import reason_of
 from mcp_protogen.servers.connect.failures import ERRORS
+from mcp_protogen.servers.gateway.credentials import wants_user
 from mcp_protogen.servers.gateway.upstream import Upstream
 
 _log: Final = getLogger("mcp_protogen.gateway")
@@ -68,6 +69,10 @@ class Readiness:
                     if self._missing.get(server.name) is upstream:
                         del self._missing[server.name]
             except ERRORS as error:
+                if wants_user(server, error):
+                    upstream.health.note_success()
+                    self._missing.pop(server.name, None)
+                    return
                 reason = reason_of(error) or "unreachable"
                 upstream.health.note_failure(reason, str(error))
                 text = "%s, which is required, cannot be reached: %s; the next attempt is in %g s"

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.runtime.core.tasks import Tasks
 from mcp_protogen.servers.bridge.http_side import HttpSide
+from mcp_protogen.servers.gateway.authentication import check_without_tokens
 from mcp_protogen.servers.gateway.config import check_users, read_settings
 from mcp_protogen.servers.gateway.gateway import Gateway
 from mcp_protogen.servers.gateway.settings import GatewaySettings
@@ -52,7 +53,10 @@ class GatewayFile:
     def _read(self) -> GatewaySettings:
         before, self._stamps = self._stamps, {}
         try:
-            return read_settings(self._file, self._side, self._note)
+            settings = read_settings(self._file, self._side, self._note)
+            if self._side is None:
+                check_without_tokens(settings)
+            return settings
         except ProblemError:
             # It may not have come to all of its files.
             self._stamps = before | self._stamps

@@ -3,7 +3,7 @@
 Times are in seconds.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
@@ -13,9 +13,12 @@ from pydantic import AfterValidator, Field, PlainValidator
 
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.runtime.core.oauth_scopes import checked_scopes
+from mcp_protogen.runtime.features.auth.client.values import ClientInformation
 from mcp_protogen.runtime.features.auth.urls import server_metadata_urls
+from mcp_protogen.runtime.http.client.authorization import HttpAuthorization
 from mcp_protogen.runtime.transports.base import Opener
 from mcp_protogen.servers.bridge.http_side import Address, read_address
+from mcp_protogen.servers.connect.authorization import require_https
 from mcp_protogen.servers.gateway.lock_file import LockedServer
 
 ItemKind: TypeAlias = Literal["tools", "prompts", "resources"]
@@ -55,7 +58,17 @@ def _admin_address(said: object) -> Address:
 
 AdminAddress: TypeAlias = Annotated[Address, PlainValidator(_admin_address)]
 HostName: TypeAlias = Annotated[str, Field(pattern=r"^(\[[0-9a-fA-F:.]+\]|[^\s/:]+)(:\d+)?$")]
+
+
+def _check_endpoint(url: str) -> str:
+    if "#" in url:
+        raise ValueError("it must not have a fragment")  # RFC 6749, section 3.2
+    require_https(url)
+    return url
+
+
 Url: TypeAlias = Annotated[str, AfterValidator(_check_url)]
+Endpoint: TypeAlias = Annotated[str, AfterValidator(_check_endpoint)]
 Scopes: TypeAlias = Annotated[
     frozenset[str], AfterValidator(partial(checked_scopes, label="tokens"))
 ]
@@ -90,6 +103,18 @@ def _no_limits() -> CallCounts:
 
 def _no_names() -> Mapping[str, str]:
     return MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExchangeSettings:
+    """The exchange of clients' tokens for those that a server accepts (RFC 8693)."""
+
+    exchange: Endpoint
+    """The token endpoint, the only address that gets tokens of clients."""
+    audience: Annotated[str, Field(min_length=1)]
+    scopes: Scopes = frozenset()
+    client: ClientInformation | None = None
+    """The gateway as a client of the endpoint; None if that needs none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +158,13 @@ class ServerSettings:
     locked: LockedServer | None = None
     """The accepted items; None if the lock has none of the server."""
     auth: str = "none"
-    """The kind of authorization: `bearer`, `client-credentials`, `oauth`, or `none`."""
+    """The kind of authorization: `bearer`, `client-credentials`, `oauth`, `exchange` or `none`."""
+    token_exchange: ExchangeSettings | None = None
+    open_as: Callable[[HttpAuthorization], Opener] | None = field(
+        default=None, repr=False, compare=False
+    )
+    """Return an opener of connections for one client, if tokens are exchanged; else `opener` is for
+    all clients."""
     transport: Literal["stdio", "HTTP"] = "stdio"
 
 

@@ -9,6 +9,7 @@ from mcp_protogen.servers.gateway.access_log import log_refusal
 from mcp_protogen.servers.gateway.access_rules import AccessRules
 from mcp_protogen.servers.gateway.circuit import Circuit
 from mcp_protogen.servers.gateway.counts import Counts
+from mcp_protogen.servers.gateway.credentials import TokenExchange
 from mcp_protogen.servers.gateway.health import Health
 from mcp_protogen.servers.gateway.item_lock import ItemLock
 from mcp_protogen.servers.gateway.limits import CallLimits
@@ -41,6 +42,8 @@ class Upstream:
         self.limits = CallLimits(settings.limits)
         self.rules = AccessRules(rules)
         self.lock = ItemLock(settings)
+        exchange = settings.token_exchange
+        self.exchange = None if exchange is None else TokenExchange(exchange, settings.name)
         self._said: set[str] = set()
 
     def note_refusal(self, context: RequestContext, outcome: Refused) -> None:
