@@ -30,7 +30,7 @@ from mcp_protogen.servers.gateway.remounting import RemountingRuntime
 from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
 from mcp_protogen.servers.gateway.tasks.layer import TasksOfServers, declare_tasks
 from mcp_protogen.servers.gateway.tracing import Recordings
-from mcp_protogen.servers.gateway.upstream import Upstream
+from mcp_protogen.servers.gateway.upstream import UpstreamServer
 
 _PAGE: Final = 1000
 """The items on a page: many clients read only the first one."""
@@ -128,7 +128,7 @@ def make_front(
 def mounts_for(
     front: ServerBase[Any],
     settings: GatewaySettings,
-    upstreams: Iterable[Upstream],
+    upstreams: Iterable[UpstreamServer],
     recordings: Recordings,
 ) -> list[GatewayMount]:
     """Return a mount for each upstream server: that of the front, or a new one."""

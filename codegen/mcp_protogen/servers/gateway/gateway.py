@@ -20,7 +20,7 @@ from mcp_protogen.servers.gateway.names import names_of
 from mcp_protogen.servers.gateway.readiness import Readiness
 from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
 from mcp_protogen.servers.gateway.tracing import Recordings
-from mcp_protogen.servers.gateway.upstream import Upstream
+from mcp_protogen.servers.gateway.upstream import UpstreamServer
 
 if TYPE_CHECKING:
     from mcp_protogen.servers.gateway.metrics import Metrics
@@ -38,7 +38,7 @@ class Gateway:
         self.settings = settings
         self.last_reload = Reload(datetime.now(UTC))
         self.readiness: Final = Readiness(package)
-        self.upstreams: dict[str, Upstream] = {}
+        self.upstreams: dict[str, UpstreamServer] = {}
         self.metrics: Final = None if settings.admin is None else self._make_metrics()
         self._recordings: Final = Recordings(package, self._providers())
         self.fronts: Final[list[ServerBase[Any]]] = [
@@ -85,14 +85,14 @@ class Gateway:
             if has_new_lock:
                 announce_lists(front)
 
-    def _upstream(self, server: ServerSettings, settings: GatewaySettings) -> Upstream:
+    def _upstream(self, server: ServerSettings, settings: GatewaySettings) -> UpstreamServer:
         known, rules = self.upstreams.get(server.name), settings.rules_of(server.name)
         has_same_rules = self.settings.rules_of(server.name) == rules
         is_same = known is not None and replace(known.settings, locked=server.locked) == server
         if known is not None and is_same and has_same_rules:
             known.accept_as_in(server)
             return known
-        return Upstream(server, names_of(server), rules, settings.hide)
+        return UpstreamServer(server, names_of(server), rules, settings.hide)
 
     def _make_metrics(self) -> "Metrics":
         try:
@@ -107,7 +107,7 @@ class Gateway:
         return {} if self.settings.telemetry else None
 
 
-def _changes(before: dict[str, Upstream], after: dict[str, Upstream]) -> Iterator[str]:
+def _changes(before: dict[str, UpstreamServer], after: dict[str, UpstreamServer]) -> Iterator[str]:
     for name in before.keys() - after.keys():
         yield f"{name} has left"
     for name, upstream in after.items():

@@ -13,7 +13,7 @@ from mcp_protogen.runtime.toolkit.links import Link
 from mcp_protogen.servers.gateway.access_log import revision_of
 from mcp_protogen.servers.gateway.item_lock import ItemLock
 from mcp_protogen.servers.gateway.names import LONGEST, is_uri
-from mcp_protogen.servers.gateway.upstream import MOST_ITEMS, Upstream
+from mcp_protogen.servers.gateway.upstream import MOST_ITEMS, UpstreamServer
 
 _LONG: Final = 64
 """Names of more characters are refused by some clients and models."""
@@ -101,7 +101,7 @@ class ListWalk(Link):
     """A server while the pages of a list are read, which leaves out what clients do not see."""
 
     link: Link
-    upstream: Upstream
+    upstream: UpstreamServer
     name: str
     hints: list[tuple[float, bool]] = field(default_factory=list[tuple[float, bool]])
     """The time until which each page is fresh, and whether it is public."""

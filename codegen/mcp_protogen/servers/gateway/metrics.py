@@ -17,7 +17,7 @@ from prometheus_client.registry import Collector
 from mcp_protogen.runtime.features.telemetry import ERROR_TYPE, STATUS_CODE
 from mcp_protogen.servers.gateway.last_reload import Reload
 from mcp_protogen.servers.gateway.tracing import SERVER
-from mcp_protogen.servers.gateway.upstream import Upstream
+from mcp_protogen.servers.gateway.upstream import UpstreamServer
 
 TEXT: Final = "text/plain; version=0.0.4; charset=utf-8"
 """https://prometheus.io/docs/instrumenting/exposition_formats/"""
@@ -36,7 +36,7 @@ _OTHER: Final = "_OTHER"
 _FRESH: Final = 1.0
 """The seconds in which further scrapes get the same text."""
 
-_Upstreams = Callable[[], Mapping[str, Upstream]]
+_Upstreams = Callable[[], Mapping[str, UpstreamServer]]
 
 
 class Metrics:
@@ -191,7 +191,7 @@ _OF_SERVERS: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
-def _read(upstream: Upstream) -> Mapping[str, Mapping[str, float]]:
+def _read(upstream: UpstreamServer) -> Mapping[str, Mapping[str, float]]:
     """Return the present values of all, by those of the second label."""
     health, counts = upstream.health, upstream.counts
     return {
@@ -206,7 +206,7 @@ def _read(upstream: Upstream) -> Mapping[str, Mapping[str, float]]:
     }
 
 
-def _metrics_of(upstreams: Mapping[str, Upstream]) -> Iterator[Metric]:
+def _metrics_of(upstreams: Mapping[str, UpstreamServer]) -> Iterator[Metric]:
     found = {server: _read(upstream) for server, upstream in upstreams.items()}
     for name, (about, label) in _OF_SERVERS.items():
         family = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily

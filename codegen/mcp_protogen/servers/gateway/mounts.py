@@ -32,7 +32,7 @@ from mcp_protogen.servers.gateway.lists import (
 )
 from mcp_protogen.servers.gateway.names import is_uri
 from mcp_protogen.servers.gateway.tasks.task_mounts import TaskMount
-from mcp_protogen.servers.gateway.upstream import Upstream
+from mcp_protogen.servers.gateway.upstream import UpstreamServer
 
 _log: Final = getLogger("mcp_protogen.gateway")
 
@@ -70,7 +70,7 @@ class GatewayMount(TaskMount):
     def __init__(
         self,
         above: ServerBase[Any],
-        upstream: Upstream,
+        upstream: UpstreamServer,
         proxy: Proxy,
         settings: MountSettings,
         publish_soon: Callable[[OpenConnection, str], None],

@@ -11,7 +11,7 @@ from mcp_protogen.runtime.core.tasks import Tasks
 from mcp_protogen.runtime.toolkit.remotes import reason_of
 from mcp_protogen.servers.connect.failures import ERRORS
 from mcp_protogen.servers.gateway.credentials import wants_user
-from mcp_protogen.servers.gateway.upstream import Upstream
+from mcp_protogen.servers.gateway.upstream import UpstreamServer
 
 _log: Final = getLogger("mcp_protogen.gateway")
 
@@ -25,11 +25,11 @@ class Readiness:
 
     def __init__(self, package: ModuleType) -> None:
         self._connect = package.connect
-        self._required: dict[str, Upstream] = {}
-        self._missing: dict[str, Upstream] = {}
+        self._required: dict[str, UpstreamServer] = {}
+        self._missing: dict[str, UpstreamServer] = {}
         self._tasks: Tasks | None = None
 
-    def expect(self, upstreams: Iterable[Upstream]) -> None:
+    def expect(self, upstreams: Iterable[UpstreamServer]) -> None:
         """Wait for those of these servers that are required, and only for them.
 
         Servers that have been reached are not reached again, unless their settings differ.
@@ -60,7 +60,7 @@ class Readiness:
             self._tasks = None
             await tasks.cancel()
 
-    async def _reach(self, upstream: Upstream) -> None:
+    async def _reach(self, upstream: UpstreamServer) -> None:
         server, pause = upstream.settings, _FIRST_PAUSE
         while self._missing.get(server.name) is upstream:
             try:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from mcp_protogen import __version__
 from mcp_protogen.servers.gateway.gateway import Gateway
-from mcp_protogen.servers.gateway.upstream import Upstream
+from mcp_protogen.servers.gateway.upstream import UpstreamServer
 
 FORMAT: Final = 1
 
@@ -19,7 +19,7 @@ def status_of(gateway: Gateway) -> dict[str, Any]:
     }
 
 
-def _server(upstream: Upstream) -> dict[str, Any]:
+def _server(upstream: UpstreamServer) -> dict[str, Any]:
     settings, health = upstream.settings, upstream.health
     failure = health.failure
     return {

@@ -24,7 +24,7 @@ MOST_ITEMS: Final = 2000
 _MOST_SAID: Final = 5 * MOST_ITEMS
 
 
-class Upstream:
+class UpstreamServer:
     """A server behind the gateway, for all clients."""
 
     def __init__(

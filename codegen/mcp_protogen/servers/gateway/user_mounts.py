@@ -21,7 +21,7 @@ from mcp_protogen.runtime.toolkit.remotes import (
 from mcp_protogen.runtime.transports.base import Opener
 from mcp_protogen.servers.gateway.credentials import UserAuthorization, client_token
 from mcp_protogen.servers.gateway.health import WatchedMount
-from mcp_protogen.servers.gateway.upstream import Upstream
+from mcp_protogen.servers.gateway.upstream import UpstreamServer
 
 # The claims with the client of a token (RFC 9068, section 2.2; OpenID Connect Core, section 2).
 _CLIENTS: Final = ("client_id", "azp")
@@ -31,7 +31,11 @@ class UserMount(WatchedMount):
     """A remote server; if tokens are exchanged, each connection has those of its client."""
 
     def __init__(
-        self, above: ServerBase[Any], upstream: Upstream, proxy: Proxy, settings: RemoteSettings
+        self,
+        above: ServerBase[Any],
+        upstream: UpstreamServer,
+        proxy: Proxy,
+        settings: RemoteSettings,
     ) -> None:
         super().__init__(above, upstream.names, proxy, upstream.settings.opener, settings)
         self.upstream = upstream
