@@ -4,20 +4,14 @@ Meanwhile requests fail at once, for the clients of all fronts.
 """
 
 from asyncio import CancelledError, get_running_loop
-from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from functools import partial
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from logging import getLogger
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from mcp_protogen.runtime.core.connection_errors import Disconnected, RevisionLost, Unsent
-from mcp_protogen.runtime.core.errors import INTERNAL_ERROR, LocalError, McpError, ProtocolError
-from mcp_protogen.runtime.rules.server_negotiation import DISCOVER
-from mcp_protogen.runtime.server.base import ServerBase
-from mcp_protogen.runtime.server.context import RequestContext
-from mcp_protogen.runtime.toolkit.links import Link, Work
-from mcp_protogen.runtime.toolkit.remotes import Remote, cause_of
-from mcp_protogen.servers.gateway.user_mounts import UserMount
+from mcp_protogen.runtime.core.errors import INTERNAL_ERROR, LocalError, McpError
+from mcp_protogen.runtime.toolkit.remotes import cause_of
 
 _log: Final = getLogger("mcp_protogen.gateway")
 
@@ -36,8 +30,8 @@ _OF_PROXIES: Final = frozenset({502, 503, 504})
 
 _Kinds: TypeAlias = tuple[type[BaseException], ...]
 _Origin: TypeAlias = Callable[[BaseException], BaseException | None]
-_OPENING: Final[_Kinds] = (Disconnected, TimeoutError)
-_SENDING: Final[_Kinds] = (Unsent,)
+OPENING: Final[_Kinds] = (Disconnected, TimeoutError)
+SENDING: Final[_Kinds] = (Unsent,)
 _NO_ANSWER: Final[_Kinds] = (Disconnected, TimeoutError, LocalError, CancelledError)
 
 
@@ -108,56 +102,3 @@ class Circuit:
 def _is_unreachable(error: BaseException | None, failures: _Kinds) -> bool:
     is_failure = isinstance(error, failures) and not isinstance(error, RevisionLost)
     return is_failure or getattr(error, "status", None) in _OF_PROXIES
-
-
-class GuardedMount(UserMount):
-    """A remote server that is not tried while its circuit is open."""
-
-    circuit: Circuit
-    connects_for_requests = False
-    """Whether each request may need a connection, as over HTTP."""
-
-    @asynccontextmanager
-    async def _connect(
-        self, remote: Remote, outer: RequestContext
-    ) -> AsyncGenerator[ServerBase[Any], None]:
-        async with AsyncExitStack() as stack:
-            try:
-                with self.circuit.attempt(_OPENING, partial(_origin, remote)):
-                    server = await stack.enter_async_context(super()._connect(remote, outer))
-            finally:
-                # Clients that follow changes come back when it may be tried.
-                remote.pause = max(remote.pause, self.circuit.time_left)
-            yield server
-
-    def use(self, outer: RequestContext, work: Work) -> Any:
-        guarded = partial(self._request, work) if self.connects_for_requests else work
-        return super().use(outer, guarded)
-
-    async def _request(self, work: Work, link: Link) -> Any:
-        if self.circuit.is_open:
-            await self._ping(link)
-        with self.circuit.attempt(_SENDING):
-            return await work(link)
-
-    async def _ping(self, link: Link) -> None:
-        """Get an answer of the server by a request without effects, which closes the circuit."""
-        runtime: Any = link.connection.server.__mcp_runtime__
-        connection = runtime.client.connection
-        remembers = connection.view.table.wire.era.remembers_client
-        try:
-            with self.circuit.attempt(_OPENING):
-                await connection.request_native("ping" if remembers else DISCOVER)
-        except (ProtocolError, Disconnected):
-            # An error may be an answer.
-            if self.circuit.is_open:
-                raise self.circuit.refusal() from None
-
-
-def _origin(remote: Remote, error: BaseException) -> BaseException | None:
-    """Return why a connection could not be opened; `error` is what clients are told."""
-    if not isinstance(error, CancelledError):
-        return error.__context__
-    # Its task was cancelled: for the time limit, or because no client needs it any longer.
-    told = remote.ready.exception() if remote.ready.done() else None
-    return TimeoutError() if isinstance(told, McpError) and told.data else error
