@@ -35,7 +35,8 @@ class Readiness:
         Servers that have been reached are not reached again, unless their settings differ.
         """
         known = self._required
-        self._required = {one.settings.name: one for one in upstreams if one.settings.required}
+        required = (upstream for upstream in upstreams if upstream.settings.required)
+        self._required = {upstream.settings.name: upstream for upstream in required}
         for name in self._missing.keys() - self._required.keys():
             del self._missing[name]
         for name, upstream in self._required.items():
