@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 from mcp_protogen.servers.connect.authorization import AUTH_CHOICES
 from mcp_protogen.servers.gateway.config import read_settings
-from mcp_protogen.servers.gateway.settings import GatewaySettings, RuleSettings, ServerSettings
+from mcp_protogen.servers.gateway.settings.settings import (
+    GatewaySettings,
+    RuleSettings,
+    ServerSettings,
+)
 from support.docs.pages import block_texts, page
 
 NAME = "gateway.md"

@@ -10,7 +10,11 @@ import pytest
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.servers.bridge.http_side import Address, HttpSide
 from mcp_protogen.servers.gateway.config import read_settings
-from mcp_protogen.servers.gateway.settings import AuthSettings, RuleSettings, ServerSettings
+from mcp_protogen.servers.gateway.settings.settings import (
+    AuthSettings,
+    RuleSettings,
+    ServerSettings,
+)
 from support.gateway.files import (
     OF_GATEWAY,
     OF_HOST,

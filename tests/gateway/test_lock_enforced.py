@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import pytest
 from mcp_protogen.servers.gateway.gateway import Gateway
-from mcp_protogen.servers.gateway.lock_file import LockedServer
-from mcp_protogen.servers.gateway.lock_page import list_items
+from mcp_protogen.servers.gateway.pages.lock_page import list_items
+from mcp_protogen.servers.gateway.settings.lock_file import LockedServer
 from support.gateway.gateways import behind, client_of, gateway, gateway_settings, serve_gateway
 from support.gateway.listing import Listing, tool, tools_of
 from support.json_types import JsonObject

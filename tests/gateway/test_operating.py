@@ -20,7 +20,7 @@ from mcp_protogen.runtime.testing import in_memory
 from mcp_protogen.servers.bridge.http_side import Address, HttpSide
 from mcp_protogen.servers.bridge.logs import DETAILS
 from mcp_protogen.servers.gateway.config import read_settings
-from mcp_protogen.servers.gateway.settings import AuthSettings
+from mcp_protogen.servers.gateway.settings.settings import AuthSettings
 from mcp_revisions.v2025_11_25 import Session
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor

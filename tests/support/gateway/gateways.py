@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from mcp_protogen.servers.gateway.endpoint import make_app
 from mcp_protogen.servers.gateway.gateway import Gateway
-from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
+from mcp_protogen.servers.gateway.settings.settings import GatewaySettings, ServerSettings
 from support.folders import TESTS
 from support.http.serving import Site, calling_app, serving
 from support.json_types import JsonObject

@@ -13,10 +13,10 @@ from typing import Any, Final, TypeAlias
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.runtime.core.tasks import Tasks
 from mcp_protogen.servers.bridge.http_side import HttpSide
-from mcp_protogen.servers.gateway.authentication import check_without_tokens
+from mcp_protogen.servers.gateway.access.authentication import check_without_tokens
 from mcp_protogen.servers.gateway.config import check_users, read_settings
 from mcp_protogen.servers.gateway.gateway import Gateway
-from mcp_protogen.servers.gateway.settings import GatewaySettings
+from mcp_protogen.servers.gateway.settings.settings import GatewaySettings
 
 _log: Final = getLogger("mcp_protogen.gateway")
 

@@ -23,16 +23,16 @@ from mcp_protogen.runtime.toolkit.mounts import MountedItem
 from mcp_protogen.runtime.toolkit.remote_mounts import Proxy
 from mcp_protogen.runtime.toolkit.remotes import RemoteSettings, failure
 from mcp_protogen.runtime.toolkit.revision_models import LISTS
-from mcp_protogen.servers.gateway.leaving import ServerLeft
-from mcp_protogen.servers.gateway.lists import (
+from mcp_protogen.servers.gateway.fronts.lists import (
     NOTHING,
     ListMark,
     ListWalk,
     ServerList,
 )
-from mcp_protogen.servers.gateway.names import is_uri
+from mcp_protogen.servers.gateway.settings.names import is_uri
 from mcp_protogen.servers.gateway.tasks.task_mounts import TaskMount
-from mcp_protogen.servers.gateway.upstream import UpstreamServer
+from mcp_protogen.servers.gateway.upstreams.leaving import ServerLeft
+from mcp_protogen.servers.gateway.upstreams.upstream import UpstreamServer
 
 _log: Final = getLogger("mcp_protogen.gateway")
 

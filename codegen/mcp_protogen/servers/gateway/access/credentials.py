@@ -34,7 +34,7 @@ from mcp_protogen.runtime.http.server.authentication import VerifierUnavailable
 from mcp_protogen.runtime.server.context import RequestContext
 from mcp_protogen.runtime.toolkit.remotes import reason_of
 from mcp_protogen.servers.connect.authorization import FixedFields, require_https
-from mcp_protogen.servers.gateway.settings import ExchangeSettings, ServerSettings
+from mcp_protogen.servers.gateway.settings.settings import ExchangeSettings, ServerSettings
 
 _MOST_TOKENS: Final = 10_000
 """The most tokens that are kept for one server; the least recently used ones make room."""

@@ -15,9 +15,9 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from mcp_protogen.runtime.features.telemetry import ERROR_TYPE, STATUS_CODE
-from mcp_protogen.servers.gateway.last_reload import Reload
-from mcp_protogen.servers.gateway.tracing import SERVER
-from mcp_protogen.servers.gateway.upstream import UpstreamServer
+from mcp_protogen.servers.gateway.operating.last_reload import Reload
+from mcp_protogen.servers.gateway.operating.tracing import SERVER
+from mcp_protogen.servers.gateway.upstreams.upstream import UpstreamServer
 
 TEXT: Final = "text/plain; version=0.0.4; charset=utf-8"
 """https://prometheus.io/docs/instrumenting/exposition_formats/"""

@@ -10,8 +10,8 @@ from typing import Final
 from mcp_protogen.runtime.core.tasks import Tasks
 from mcp_protogen.runtime.toolkit.remotes import reason_of
 from mcp_protogen.servers.connect.failures import ERRORS
-from mcp_protogen.servers.gateway.credentials import wants_user
-from mcp_protogen.servers.gateway.upstream import UpstreamServer
+from mcp_protogen.servers.gateway.access.credentials import wants_user
+from mcp_protogen.servers.gateway.upstreams.upstream import UpstreamServer
 
 _log: Final = getLogger("mcp_protogen.gateway")
 

@@ -19,9 +19,9 @@ from mcp_protogen.runtime.toolkit.remotes import (
     reason_of,
 )
 from mcp_protogen.runtime.transports.base import Opener
-from mcp_protogen.servers.gateway.credentials import UserAuthorization, client_token
-from mcp_protogen.servers.gateway.health import WatchedMount
-from mcp_protogen.servers.gateway.upstream import UpstreamServer
+from mcp_protogen.servers.gateway.access.credentials import UserAuthorization, client_token
+from mcp_protogen.servers.gateway.upstreams.health import WatchedMount
+from mcp_protogen.servers.gateway.upstreams.upstream import UpstreamServer
 
 # The claims with the client of a token (RFC 9068, section 2.2; OpenID Connect Core, section 2).
 _CLIENTS: Final = ("client_id", "azp")

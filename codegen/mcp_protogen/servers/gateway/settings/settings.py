@@ -19,7 +19,7 @@ from mcp_protogen.runtime.http.client.authorization import HttpAuthorization
 from mcp_protogen.runtime.transports.base import Opener
 from mcp_protogen.servers.bridge.http_side import Address, read_address
 from mcp_protogen.servers.connect.authorization import require_https
-from mcp_protogen.servers.gateway.lock_file import LockedServer
+from mcp_protogen.servers.gateway.settings.lock_file import LockedServer
 
 ItemKind: TypeAlias = Literal["tools", "prompts", "resources"]
 """A kind of item, as patterns name it; resources include their templates."""
