@@ -88,7 +88,7 @@ def _through_gateway() -> Generator[_Server, None, None]:
 
 
 def _calls_at(stack: ExitStack, port: int) -> Callable[[], None]:
-    """Return what makes the calls of one round over HTTP."""
+    """Return a function that makes the calls of one round over HTTP."""
     alone = callers(stack, port, _CONNECTIONS, sessions=False)
     inside = callers(stack, port, _CONNECTIONS, sessions=False)
 

@@ -30,12 +30,14 @@ class Readiness:
         self._tasks: Tasks | None = None
 
     def expect(self, upstreams: Iterable[UpstreamServer]) -> None:
-        """Wait for those of these servers that are required, and only for them.
+        """Wait for the required servers of these, and for no others.
 
         Servers that have been reached are not reached again, unless their settings differ.
         """
         known = self._required
-        self._required = {one.settings.name: one for one in upstreams if one.settings.required}
+        self._required = {
+            upstream.settings.name: upstream for upstream in upstreams if upstream.settings.required
+        }
         for name in self._missing.keys() - self._required.keys():
             del self._missing[name]
         for name, upstream in self._required.items():
