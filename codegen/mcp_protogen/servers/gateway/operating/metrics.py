@@ -198,7 +198,7 @@ def _read(upstream: UpstreamServer) -> Mapping[str, Mapping[str, float]]:
         "upstream_up": {} if health.state == "unknown" else {"": health.state == "up"},
         "upstream_connections": health.connections,
         "circuit_open": {"": upstream.circuit.is_open},
-        "lock_violations": {"": upstream.lock_violations},
+        "lock_violations": {"": upstream.lock.violations},
         "catalogue_items": {name: len(keys) for name, keys in upstream.last_keys.items()},
         "denied_total": counts.denied,
         "questions_total": counts.questions,

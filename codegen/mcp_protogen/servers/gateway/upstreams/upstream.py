@@ -51,11 +51,6 @@ class UpstreamServer:
         self.counts.add_denied(outcome)
         log_refusal(context, self.settings.name, outcome)
 
-    @property
-    def lock_violations(self) -> int:
-        """The number of items in its last lists that the lock has not, or not so."""
-        return self.lock.violations
-
     def accept_as_in(self, settings: ServerSettings) -> None:
         """Take the accepted items of other settings, which are the same but for these."""
         if settings != self.settings:
