@@ -59,7 +59,7 @@ def app_of(servers: Servers, revisions: Any = None, **chosen: Any) -> pkg.HttpAp
 
 
 def fronts_before(servers: Servers) -> list[Any]:
-    """Return the fronts of a gateway to servers, which changes no name."""
+    """Return the fronts of a gateway before servers, which changes no name."""
     served: Any = [*servers] if isinstance(servers, Iterable) else servers
     opener = pkg.connect.opener(served)
     asking: Any = frozenset({"elicitation", "sampling", "roots"})

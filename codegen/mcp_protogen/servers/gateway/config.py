@@ -93,7 +93,7 @@ def read_settings(
 ) -> GatewaySettings:
     """Return the settings in a file; raise `ProblemError` with all its problems.
 
-    Those for clients over HTTP may exclude what is for one user. `on_file` is called before each
+    Those for clients over HTTP may exclude logins of one user. `on_file` is called before each
     file is read.
     """
     settings = _ConfigFile(file, on_file).settings()

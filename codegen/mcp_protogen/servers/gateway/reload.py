@@ -73,7 +73,7 @@ class GatewayFile:
 
     @property
     def has_changed(self) -> bool:
-        """Return whether a file differs from what was read."""
+        """Return whether a file differs from the one that was read."""
         return any(_stamp_of(file) != stamp for file, stamp in self._stamps.items())
 
     def _note(self, file: Path) -> None:
@@ -137,7 +137,7 @@ def _load_watcher() -> Callable[..., Any]:
     try:
         import watchfiles
     except ImportError as error:
-        hint = "install it, or install mcp-gen with its extra watch; or leave out --watch"
+        hint = "install mcp-gen with its extra watch, or leave out --watch"
         raise ProblemError(Problem("missing-package", str(error), hint=hint)) from error
     library: Any = watchfiles
     watch_files: Callable[..., Any] = library.awatch

@@ -204,7 +204,7 @@ class UserAuthorization:
 
     async def again(self, exchanges: Sequence[Exchange]) -> bool:
         if len(exchanges) > 1:
-            # What such an answer says may repeat the token.
+            # The text of such an answer may repeat the token.
             raise AuthorizationError("the server refuses the token that was issued for it")
         await self._renew(exchanges[0].fields.get("authorization"))
         return True
@@ -229,7 +229,7 @@ class UserAuthorization:
         """Return the answer to a client whose token could not be exchanged."""
         server = self._exchange.server
         why = str(problem)
-        # The address of the endpoint, and what it describes, are for the log.
+        # The address of the endpoint and its description of the error are for the log.
         if isinstance(problem, OAuthError):
             why = problem.error
         elif isinstance(problem, Unreachable | UnsafeUrl):

@@ -178,7 +178,7 @@ class _Both(NamedTuple):
         self.second.record(amount, attributes)
 
 
-# Of each server, with what it says and a second label.
+# By the metric of each server: its help, and its second label.
 _OF_SERVERS: Final[Mapping[str, tuple[str, str]]] = {
     "upstream_up": ("Whether the last attempt to reach the server succeeded", ""),
     "upstream_connections": ("Open connections to the server", "mcp_protocol_version"),

@@ -1,4 +1,4 @@
-"""Whether the required servers have been reached."""
+"""The readiness of a gateway: its required servers have been reached."""
 
 from asyncio import sleep, timeout
 from collections.abc import AsyncGenerator, Iterable, Sequence
@@ -30,14 +30,13 @@ class Readiness:
         self._tasks: Tasks | None = None
 
     def expect(self, upstreams: Iterable[UpstreamServer]) -> None:
-        """Wait for the required servers of these, and for no others.
+        """Wait for those of these servers that are required, and only for them.
 
         Servers that have been reached are not reached again, unless their settings differ.
         """
         known = self._required
-        self._required = {
-            upstream.settings.name: upstream for upstream in upstreams if upstream.settings.required
-        }
+        required = (upstream for upstream in upstreams if upstream.settings.required)
+        self._required = {upstream.settings.name: upstream for upstream in required}
         for name in self._missing.keys() - self._required.keys():
             del self._missing[name]
         for name, upstream in self._required.items():

@@ -179,7 +179,7 @@ class AuthSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleSettings:
-    """Who may have items of some servers: principals for whom all the conditions hold.
+    """Items of some servers, and the conditions that a principal must fulfil to have them.
 
     The patterns are those of own names and URIs; without any, it is about all items.
     """

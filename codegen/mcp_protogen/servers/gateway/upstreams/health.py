@@ -37,7 +37,7 @@ class LastFailure:
 
 
 class Health:
-    """Whether a server can be reached, and its open connections; `hide` hides secrets in texts."""
+    """The last attempt to reach a server, and its connections; `hide` hides secrets in texts."""
 
     def __init__(self, hide: Callable[[str], str] = str) -> None:
         self._hide = hide

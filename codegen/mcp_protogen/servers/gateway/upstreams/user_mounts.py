@@ -76,11 +76,11 @@ class UserMount(WatchedMount):
         return super()._begin_use(outer)
 
     def owner_of(self, outer: RequestContext) -> str | None:
-        """Return for whom a list is: a principal, and if tokens are exchanged, a client of it."""
+        """Return the owner of a list: a principal and, if tokens are exchanged, its client."""
         principal = outer.principal
         if self.upstream.exchange is None or principal is None:
             return outer.principal_id
-        # What a user lets one client do, another one with the same name must not do.
+        # A user may permit one client more than another one.
         clients = [principal.claims.get(name) for name in _CLIENTS]
         return json_text([principal.id, sorted(principal.scopes), clients]).decode()
 
