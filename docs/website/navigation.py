@@ -143,6 +143,8 @@ SECTIONS: Final = (
             Page("translation", "Between revisions", "one server class for all revisions; bridges"),
             Page("bridge", "The bridge", "between transports and revisions; recording, replaying"),
             Page("gateway", "The gateway", "many servers behind one endpoint, and their file"),
+            Page("gateway-access", "Gateway: access", "rules, limits, credentials, accepted items"),
+            Page("gateway-operating", "Gateway: operating", "reload, health, metrics and logs"),
             Page("gateways", "Other gateways", "which clients reach which servers through them"),
             Page("negotiation", "Negotiation", "how two sides agree on a revision"),
             Page("protocol", "States and tables", "drawings and matrices", made=True),

@@ -40,6 +40,7 @@ COMPARED: Final[Mapping[tuple[str, str], str]] = {
     (ARCHITECTURE, "drafts "): "tests/unit/test_architecture.py",
     (ARCHITECTURE, "ir "): "tests/unit/test_architecture.py",
     (ARCHITECTURE, "schema/<revision>"): "a drawing",
+    (ARCHITECTURE, "settings "): "tests/unit/test_architecture.py",
     (ARCHITECTURE, "transports/"): "a drawing",
     ("diff.md", "2026-07-28 against"): "tests/docs/test_blocks.py",
     ("extensions.md", "$ mcp-gen extensions"): "tests/docs/test_blocks.py",

@@ -246,7 +246,7 @@ def test_missing_package_is_named_with_what_to_install(
     file = str(write_config(tmp_path, {"a": {"command": "no-such"}}, {"admin": "0"}))
     for package in ("prometheus_client", "opentelemetry.metrics", "uvicorn"):
         with case(package), monkeypatch.context() as patch:
-            patch.delitem(sys.modules, "mcp_protogen.servers.gateway.metrics")
+            patch.delitem(sys.modules, "mcp_protogen.servers.gateway.operating.metrics")
             patch.setitem(sys.modules, package, None)
             ran = mcp_gen("gateway", file)
             assert ran.code == 2 and "error[missing-package]" in ran.err

@@ -10,9 +10,9 @@ from typing import Any
 import httpx2
 import pytest
 from mcp_protogen.runtime.core.connection_errors import Unsent
-from mcp_protogen.servers.gateway import circuit
-from mcp_protogen.servers.gateway.circuit import Circuit
 from mcp_protogen.servers.gateway.gateway import Gateway
+from mcp_protogen.servers.gateway.upstreams import circuit
+from mcp_protogen.servers.gateway.upstreams.circuit import Circuit
 from support.gateway.attempts import Attempts, for_hours, now
 from support.gateway.gateways import behind, client_of, gateway, gateway_settings
 from support.gateway.listing import Listing, tools_of

@@ -9,9 +9,9 @@ import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.runtime.features.auth.client.values import ClientInformation
 from mcp_protogen.servers.call.kinds import Kind
-from mcp_protogen.servers.gateway.check import check_servers
+from mcp_protogen.servers.gateway.pages.check import check_servers
 from mcp_protogen.servers.gateway.reload import GatewayFile
-from mcp_protogen.servers.gateway.settings import ExchangeSettings
+from mcp_protogen.servers.gateway.settings.settings import ExchangeSettings
 from support import formats
 from support.auth.guarding import authentication
 from support.gateway.files import OF_GATEWAY, OF_HOST, Json, as_json, as_toml, read, write_file

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from mcp_protogen.servers.gateway.filters import Filters
+from mcp_protogen.servers.gateway.settings.filters import Filters
 from support.tables import case
 
 SPELLINGS = (

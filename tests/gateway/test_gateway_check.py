@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from mcp_protogen.servers.call.kinds import Kind
-from mcp_protogen.servers.gateway.check import ServerCheck, check_servers
-from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
+from mcp_protogen.servers.gateway.pages.check import ServerCheck, check_servers
+from mcp_protogen.servers.gateway.settings.settings import GatewaySettings, ServerSettings
 from support import formats
 from support.auth.guarding import telling
 from support.calling import foreign_server

@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.servers.bridge.http_side import Address, HttpSide
 from mcp_protogen.servers.gateway.config import read_settings
-from mcp_protogen.servers.gateway.settings import AuthSettings, RuleSettings, ServerSettings
+from mcp_protogen.servers.gateway.settings.settings import (
+    AuthSettings,
+    RuleSettings,
+    ServerSettings,
+)
 from support.gateway.files import (
     OF_GATEWAY,
     OF_HOST,
@@ -23,6 +26,7 @@ from support.gateway.files import (
     read,
     write_file,
 )
+from support.gateway.gateways import http_side
 from support.running import Run
 from support.tables import case
 
@@ -278,29 +282,17 @@ def test_variables_and_files_of_secrets_are_read(
     assert found.servers[0].prefix == "hub" and found.servers[0].deny == {"tools": ("hub_*",)}
 
 
-def side(host: str) -> HttpSide:
-    return HttpSide(
-        address=Address(host, 8000),
-        path="/mcp",
-        allowed_hosts=(),
-        allowed_origins=(),
-        sse=False,
-        max_sessions=1,
-        session_lifetime=1.0,
-    )
-
-
 def test_login_of_one_user_serves_stdio_and_this_machine_only(tmp_path: Path) -> None:
     login = (OF_HOST, {"auth": "oauth"})
     alone = write_file(tmp_path, as_json({}, login, (PROGRAM, {})))
-    for allowed in (None, side("127.0.0.1"), side("::1"), side("localhost")):
+    for allowed in (None, http_side("127.0.0.1"), http_side("::1"), http_side("localhost")):
         settings = read_settings(alone, allowed)
         assert [server.auth for server in settings.servers] == ["oauth", "none"]
     with_tokens = write_file(tmp_path, as_toml(OF_GATEWAY, login))
     read_settings(with_tokens, None)
     for host in ("0.0.0.0", "127.0.0.1"):
         with case(host), pytest.raises(ProblemError) as caught:
-            read_settings(with_tokens, side(host))
+            read_settings(with_tokens, http_side(host))
         (problem,) = caught.value.problems
         assert problem.pointer == "servers.s0"
         assert "one user" in problem.message

@@ -10,11 +10,11 @@ import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.pipeline.reports.view import FindingsPage, View
 from mcp_protogen.servers.clients.severities import severities
-from mcp_protogen.servers.gateway.check import check_servers
 from mcp_protogen.servers.gateway.config import read_settings
-from mcp_protogen.servers.gateway.lock_file import lock_beside, lock_content, read_lock
-from mcp_protogen.servers.gateway.lock_page import list_items, lock_page
-from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
+from mcp_protogen.servers.gateway.pages.check import check_servers
+from mcp_protogen.servers.gateway.pages.lock_page import list_items, lock_page
+from mcp_protogen.servers.gateway.settings.lock_file import lock_beside, lock_content, read_lock
+from mcp_protogen.servers.gateway.settings.settings import GatewaySettings, ServerSettings
 from support import formats
 from support.calling import foreign_server
 from support.gateway.files import PROGRAM, as_json, as_toml, read, write_file

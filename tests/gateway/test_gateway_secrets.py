@@ -11,7 +11,7 @@ import pytest
 from mcp_protogen.servers.bridge.logs import begin_log
 from mcp_protogen.servers.gateway.config import read_settings
 from mcp_protogen.servers.gateway.gateway import Gateway
-from mcp_protogen.servers.gateway.settings import GatewaySettings
+from mcp_protogen.servers.gateway.settings.settings import GatewaySettings
 from mcp_protogen.servers.gateway.status import status_of
 from support.auth.guarding import allowing, telling
 from support.gateway.files import Json, write_file

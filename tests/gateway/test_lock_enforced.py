@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import pytest
 from mcp_protogen.servers.gateway.gateway import Gateway
-from mcp_protogen.servers.gateway.lock_file import LockedServer
-from mcp_protogen.servers.gateway.lock_page import list_items
+from mcp_protogen.servers.gateway.pages.lock_page import list_items
+from mcp_protogen.servers.gateway.settings.lock_file import LockedServer
 from support.gateway.gateways import behind, client_of, gateway, gateway_settings, serve_gateway
 from support.gateway.listing import Listing, tool, tools_of
 from support.json_types import JsonObject
@@ -213,7 +213,7 @@ async def test_with_warn_items_are_logged_once_and_counted_but_not_hidden(
     texts = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
     about = [text for text in texts if "is not accepted" in text]
     changed = sum(len(changes) + 2 for changes in CHANGES.values())
-    assert len(about) == changed == made.upstreams["a"].lock_violations
+    assert len(about) == changed == made.upstreams["a"].lock.violations
     assert any("'new' of its tools is not accepted, because it is new" in text for text in about)
     assert any("it has changed (annotations.readOnlyHint)" in text for text in about)
 
@@ -239,12 +239,12 @@ async def test_violations_are_those_of_the_last_lists() -> None:
     server.lists["tools"].append(tool("z"))
     async with client_of(made.fronts) as one:
         assert await tools_of(one) == ["a_x", "a_y"]
-        assert made.upstreams["a"].lock_violations == 1
+        assert made.upstreams["a"].lock.violations == 1
         server.lists["tools"].pop()
         await server.tell()
         await asyncio.sleep(1)
         assert await tools_of(one) == ["a_x", "a_y"]
-        assert made.upstreams["a"].lock_violations == 0
+        assert made.upstreams["a"].lock.violations == 0
 
 
 async def test_without_a_part_in_the_lock_all_is_hidden_and_one_warning_says_what_to_do(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.testing import in_memory
-from mcp_protogen.servers.gateway import metrics
+from mcp_protogen.servers.gateway.operating import metrics
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from support.gateway.gateways import behind, client_of

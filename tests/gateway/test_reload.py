@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.servers.gateway.gateway import Gateway
-from mcp_protogen.servers.gateway.settings import AuthSettings, ServerSettings
+from mcp_protogen.servers.gateway.settings.settings import AuthSettings, ServerSettings
 from support.gateway.gateways import behind, client_of, gateway_settings, serve_gateway
 from support.gateway.listing import Listing, tools_of
 from support.revisions import ERAS, HANDSHAKE, OLD, REVISIONS, STATELESS
@@ -396,7 +396,7 @@ async def test_old_and_new_settings_that_cannot_be_mounted_change_nothing(
         raise ImportError("not installed")
 
     async with client_of(gateway.fronts) as one:
-        monkeypatch.setattr("mcp_protogen.servers.gateway.fronts.proxy_for", fail)
+        monkeypatch.setattr("mcp_protogen.servers.gateway.fronts.fronts.proxy_for", fail)
         with pytest.raises(ImportError):
             apply(gateway, behind("b", server))
         assert [*gateway.upstreams] == ["a"]

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.servers.bridge.http_side import Address, HttpSide
 from mcp_protogen.servers.gateway.gateway import Gateway
 from mcp_protogen.servers.gateway.reload import GatewayFile, Reloading
 from support.gateway.files import write_file
@@ -20,6 +19,7 @@ from support.gateway.gateways import (
     behind,
     client_at,
     gateway_settings,
+    http_side,
     serve_gateway,
     write_config,
 )
@@ -33,15 +33,7 @@ from support.sessions.wiretap import until
 from support.tables import case
 from support.toolkit.mounting import Hearing, text_of
 
-HTTP = HttpSide(
-    address=Address("127.0.0.1", 8000),
-    path="/mcp",
-    allowed_hosts=(),
-    allowed_origins=(),
-    sse=False,
-    max_sessions=1,
-    session_lifetime=1.0,
-)
+HTTP = http_side()
 
 
 def gateway_of(file: GatewayFile) -> Gateway:

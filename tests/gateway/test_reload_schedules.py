@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 from mcp_protogen.servers.gateway.gateway import Gateway
-from mcp_protogen.servers.gateway.settings import ServerSettings
+from mcp_protogen.servers.gateway.settings.settings import ServerSettings
 from support.gateway.gateways import behind, client_of, gateway_settings
 from support.gateway.listing import Listing, tools_of
 from support.revisions import ERAS

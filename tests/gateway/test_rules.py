@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from mcp_protogen.servers.bridge.logs import DETAILS
-from mcp_protogen.servers.gateway.access_rules import AccessRules
-from mcp_protogen.servers.gateway.settings import RuleSettings
+from mcp_protogen.servers.gateway.access.access_rules import AccessRules
+from mcp_protogen.servers.gateway.settings.settings import RuleSettings
 from support.auth.guarding import OTHER, READING, WRITING, authentication, bearing
 from support.gateway.gateways import (
     behind,

@@ -15,7 +15,7 @@ from typing import Any, Final
 import pytest
 from mcp_protogen.servers.gateway.endpoint import make_app
 from mcp_protogen.servers.gateway.gateway import Gateway
-from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
+from mcp_protogen.servers.gateway.settings.settings import GatewaySettings, ServerSettings
 from support import tables
 from support.auth.guarding import OTHER, WRITING, authentication, bearing
 from support.gateway.gateways import behind, gateway_settings

@@ -11,8 +11,12 @@ import pytest
 from mcp_protogen.runtime.features.auth.errors import AuthorizationError, Unreachable, UnsafeUrl
 from mcp_protogen.runtime.features.auth.steps import Fetched
 from mcp_protogen.runtime.http.client.authorization import Exchange
-from mcp_protogen.servers.gateway import credentials
-from mcp_protogen.servers.gateway.credentials import ClientToken, TokenExchange, UserAuthorization
+from mcp_protogen.servers.gateway.access import credentials
+from mcp_protogen.servers.gateway.access.credentials import (
+    ClientToken,
+    TokenExchange,
+    UserAuthorization,
+)
 from support.auth.playing import document, form_sent
 from support.gateway.exchanging import ENDPOINT, EXCHANGE, SECRET, TokenEndpoint
 from support.tables import case

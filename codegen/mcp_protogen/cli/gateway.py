@@ -16,7 +16,7 @@ from mcp_protogen.cli.outcome import show
 from mcp_protogen.pipeline.reports.view import FindingsPage, View
 
 if TYPE_CHECKING:
-    from mcp_protogen.servers.gateway.settings import GatewaySettings
+    from mcp_protogen.servers.gateway.settings.settings import GatewaySettings
 
 
 @with_groups
@@ -97,18 +97,18 @@ def gateway(
 
 
 def _plan(settings: "GatewaySettings", view: View) -> FindingsPage:
-    from mcp_protogen.servers.gateway.plan import plan_page
+    from mcp_protogen.servers.gateway.pages.plan import plan_page
 
     return plan_page(settings, view)
 
 
 def _check(settings: "GatewaySettings", view: View) -> FindingsPage:
-    from mcp_protogen.servers.gateway.check import check_page
+    from mcp_protogen.servers.gateway.pages.check import check_page
 
     return check_page(settings, view)
 
 
 def _lock(accept: Sequence[str], settings: "GatewaySettings", view: View) -> FindingsPage:
-    from mcp_protogen.servers.gateway.lock_page import lock_page
+    from mcp_protogen.servers.gateway.pages.lock_page import lock_page
 
     return lock_page(settings, accept, view)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from mcp_protogen.runtime.features.auth.client.values import ClientInformation
 from mcp_protogen.runtime.features.auth.steps import Fetch, Fetched
 from mcp_protogen.servers.gateway.gateway import Gateway
-from mcp_protogen.servers.gateway.settings import ExchangeSettings
+from mcp_protogen.servers.gateway.settings.settings import ExchangeSettings
 from support.auth.guarding import GUARD, TOKENS, authentication
 from support.auth.issuing import Clock
 from support.auth.playing import document, form_sent

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.servers.gateway.config import read_settings
-from mcp_protogen.servers.gateway.settings import GatewaySettings
+from mcp_protogen.servers.gateway.settings.settings import GatewaySettings
 
 Json = dict[str, Any]
 

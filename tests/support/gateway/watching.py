@@ -5,10 +5,10 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from mcp_protogen.servers.bridge.http_side import Address
-from mcp_protogen.servers.gateway import metrics
 from mcp_protogen.servers.gateway.admin import AdminApp, AdminServer
 from mcp_protogen.servers.gateway.gateway import Gateway
-from mcp_protogen.servers.gateway.settings import ServerSettings
+from mcp_protogen.servers.gateway.operating import metrics
+from mcp_protogen.servers.gateway.settings.settings import ServerSettings
 from mcp_protogen.servers.gateway.status import status_of
 from prometheus_client.parser import text_string_to_metric_families
 from pytest import MonkeyPatch

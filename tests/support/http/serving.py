@@ -19,7 +19,7 @@ import httpx2
 import pytest
 import uvicorn
 from mcp_protogen.servers.gateway.gateway import Gateway
-from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
+from mcp_protogen.servers.gateway.settings.settings import GatewaySettings, ServerSettings
 from support.http import behind
 from support.json_types import Json, JsonObject
 from support.revisions import OLD, STATELESS

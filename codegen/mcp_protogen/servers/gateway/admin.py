@@ -18,7 +18,7 @@ from mcp_protogen.runtime.http.server.run import new_server
 from mcp_protogen.runtime.http.server.sessions.servers import Served
 from mcp_protogen.servers.bridge.http_side import Address, cannot_listen
 from mcp_protogen.servers.gateway.gateway import Gateway, missing_for_admin
-from mcp_protogen.servers.gateway.metrics import TEXT
+from mcp_protogen.servers.gateway.operating.metrics import TEXT
 from mcp_protogen.servers.gateway.status import status_of
 
 _log: Final = getLogger("mcp_protogen.gateway")

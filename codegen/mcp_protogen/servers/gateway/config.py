@@ -39,11 +39,11 @@ from mcp_protogen.servers.connect.direct_client import new_http_client
 from mcp_protogen.servers.connect.echoes import refuse_echoes
 from mcp_protogen.servers.connect.named_server import safe_program, safe_url
 from mcp_protogen.servers.connect.protocol import protocol
-from mcp_protogen.servers.gateway.authentication import check_callers
-from mcp_protogen.servers.gateway.credentials import WithoutUser
-from mcp_protogen.servers.gateway.lock_file import Locked, lock_beside, read_lock
-from mcp_protogen.servers.gateway.names import find_ambiguous, server_problem, usual_prefix
-from mcp_protogen.servers.gateway.settings import (
+from mcp_protogen.servers.gateway.access.authentication import check_callers
+from mcp_protogen.servers.gateway.access.credentials import WithoutUser
+from mcp_protogen.servers.gateway.settings.lock_file import Locked, lock_beside, read_lock
+from mcp_protogen.servers.gateway.settings.names import find_ambiguous, server_problem, usual_prefix
+from mcp_protogen.servers.gateway.settings.settings import (
     AuthSettings,
     ExchangeSettings,
     GatewaySettings,
@@ -93,7 +93,7 @@ def read_settings(
 ) -> GatewaySettings:
     """Return the settings in a file; raise `ProblemError` with all its problems.
 
-    Those for clients over HTTP may exclude what is for one user. `on_file` is called before each
+    Those for clients over HTTP may exclude logins of one user. `on_file` is called before each
     file is read.
     """
     settings = _ConfigFile(file, on_file).settings()

@@ -10,7 +10,7 @@ from mcp_protogen.runtime.core.options import Options
 from mcp_protogen.servers.bridge.http_side import HttpSide, serve_http
 from mcp_protogen.servers.bridge.logs import log_loss
 from mcp_protogen.servers.connect.protocol import protocol
-from mcp_protogen.servers.gateway.authentication import with_authentication
+from mcp_protogen.servers.gateway.access.authentication import with_authentication
 from mcp_protogen.servers.gateway.gateway import Gateway
 from mcp_protogen.servers.gateway.reload import GatewayFile, Reloading
 

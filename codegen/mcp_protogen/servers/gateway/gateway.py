@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.runtime.server.base import ServerBase
-from mcp_protogen.servers.gateway.fronts import (
+from mcp_protogen.servers.gateway.fronts.fronts import (
     announce_lists,
     change_front,
     make_front,
     mounts_for,
 )
-from mcp_protogen.servers.gateway.last_reload import Reload
-from mcp_protogen.servers.gateway.names import names_of
-from mcp_protogen.servers.gateway.readiness import Readiness
-from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
-from mcp_protogen.servers.gateway.tracing import Recordings
-from mcp_protogen.servers.gateway.upstream import UpstreamServer
+from mcp_protogen.servers.gateway.operating.last_reload import Reload
+from mcp_protogen.servers.gateway.operating.readiness import Readiness
+from mcp_protogen.servers.gateway.operating.tracing import Recordings
+from mcp_protogen.servers.gateway.settings.names import names_of
+from mcp_protogen.servers.gateway.settings.settings import GatewaySettings, ServerSettings
+from mcp_protogen.servers.gateway.upstreams.upstream import UpstreamServer
 
 if TYPE_CHECKING:
-    from mcp_protogen.servers.gateway.metrics import Metrics
+    from mcp_protogen.servers.gateway.operating.metrics import Metrics
 
 _log: Final = getLogger("mcp_protogen.gateway")
 
@@ -96,7 +96,7 @@ class Gateway:
 
     def _make_metrics(self) -> "Metrics":
         try:
-            from mcp_protogen.servers.gateway.metrics import Metrics
+            from mcp_protogen.servers.gateway.operating.metrics import Metrics
         except ImportError as error:
             raise missing_for_admin(str(error)) from error
         return Metrics(lambda: self.upstreams, lambda: self.last_reload)

@@ -13,10 +13,10 @@ from typing import Any, Final, TypeAlias
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.runtime.core.tasks import Tasks
 from mcp_protogen.servers.bridge.http_side import HttpSide
-from mcp_protogen.servers.gateway.authentication import check_without_tokens
+from mcp_protogen.servers.gateway.access.authentication import check_without_tokens
 from mcp_protogen.servers.gateway.config import check_users, read_settings
 from mcp_protogen.servers.gateway.gateway import Gateway
-from mcp_protogen.servers.gateway.settings import GatewaySettings
+from mcp_protogen.servers.gateway.settings.settings import GatewaySettings
 
 _log: Final = getLogger("mcp_protogen.gateway")
 
@@ -73,7 +73,7 @@ class GatewayFile:
 
     @property
     def has_changed(self) -> bool:
-        """Return whether a file differs from what was read."""
+        """Return whether a file differs from the one that was read."""
         return any(_stamp_of(file) != stamp for file, stamp in self._stamps.items())
 
     def _note(self, file: Path) -> None:
@@ -137,7 +137,7 @@ def _load_watcher() -> Callable[..., Any]:
     try:
         import watchfiles
     except ImportError as error:
-        hint = "install it, or install mcp-gen with its extra watch; or leave out --watch"
+        hint = "install mcp-gen with its extra watch, or leave out --watch"
         raise ProblemError(Problem("missing-package", str(error), hint=hint)) from error
     library: Any = watchfiles
     watch_files: Callable[..., Any] = library.awatch

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from mcp_protogen import __version__
 from mcp_protogen.servers.gateway.gateway import Gateway
-from mcp_protogen.servers.gateway.upstream import UpstreamServer
+from mcp_protogen.servers.gateway.upstreams.upstream import UpstreamServer
 
 FORMAT: Final = 1
 

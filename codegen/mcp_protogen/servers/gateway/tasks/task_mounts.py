@@ -23,9 +23,9 @@ from mcp_protogen.runtime.server.context import OpenConnection, RequestContext
 from mcp_protogen.runtime.toolkit.links import Link
 from mcp_protogen.runtime.toolkit.remotes import Remote, RemoteKey
 from mcp_protogen.runtime.transports.base import wait_within
-from mcp_protogen.servers.gateway.leaving import LeavingMount
 from mcp_protogen.servers.gateway.tasks.contexts import AboutTask, ClientIdsConnection, client_id
 from mcp_protogen.servers.gateway.tasks.owned import OwnedTask, OwnedTasks
+from mcp_protogen.servers.gateway.upstreams.leaving import LeavingMount
 
 
 class TaskMount(LeavingMount):

@@ -19,9 +19,9 @@ from mcp_protogen.runtime.toolkit.remotes import (
     reason_of,
 )
 from mcp_protogen.runtime.transports.base import Opener
-from mcp_protogen.servers.gateway.credentials import UserAuthorization, client_token
-from mcp_protogen.servers.gateway.health import WatchedMount
-from mcp_protogen.servers.gateway.upstream import UpstreamServer
+from mcp_protogen.servers.gateway.access.credentials import UserAuthorization, client_token
+from mcp_protogen.servers.gateway.upstreams.health import WatchedMount
+from mcp_protogen.servers.gateway.upstreams.upstream import UpstreamServer
 
 # The claims with the client of a token (RFC 9068, section 2.2; OpenID Connect Core, section 2).
 _CLIENTS: Final = ("client_id", "azp")
@@ -76,11 +76,11 @@ class UserMount(WatchedMount):
         return super()._begin_use(outer)
 
     def owner_of(self, outer: RequestContext) -> str | None:
-        """Return for whom a list is: a principal, and if tokens are exchanged, a client of it."""
+        """Return the owner of a list: a principal and, if tokens are exchanged, its client."""
         principal = outer.principal
         if self.upstream.exchange is None or principal is None:
             return outer.principal_id
-        # What a user lets one client do, another one with the same name must not do.
+        # A user may permit one client more than another one.
         clients = [principal.claims.get(name) for name in _CLIENTS]
         return json_text([principal.id, sorted(principal.scopes), clients]).decode()
 

@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.servers.bridge.http_side import HttpSide
-from mcp_protogen.servers.gateway.names import server_problem
-from mcp_protogen.servers.gateway.settings import GatewaySettings
+from mcp_protogen.servers.gateway.settings.names import server_problem
+from mcp_protogen.servers.gateway.settings.settings import GatewaySettings
 
 
 def check_callers(settings: GatewaySettings, side: HttpSide) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from mcp_protogen.runtime.core.middleware import MethodCall
 from mcp_protogen.runtime.core.quotas import NoRoom, Quota
 from mcp_protogen.runtime.toolkit.middleware import RateLimit, too_many_requests
-from mcp_protogen.servers.gateway.settings import CallCounts
+from mcp_protogen.servers.gateway.settings.settings import CallCounts
 
 # The seconds after which a call is repeated, if others are under way.
 _AGAIN: Final = 1.0

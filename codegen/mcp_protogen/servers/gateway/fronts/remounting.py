@@ -10,9 +10,9 @@ from mcp_protogen.runtime.rules.handlers import Handler, Handlers
 from mcp_protogen.runtime.server.context import OpenConnection, RequestContext
 from mcp_protogen.runtime.toolkit.catalogue import FIELDS, SUBSCRIPTIONS
 from mcp_protogen.runtime.toolkit.toolkit_runtime import ToolkitRuntime
-from mcp_protogen.servers.gateway.leaving import ServerLeft
-from mcp_protogen.servers.gateway.mounts import GatewayMount
-from mcp_protogen.servers.gateway.names import MOST_KNOWN
+from mcp_protogen.servers.gateway.fronts.mounts import GatewayMount
+from mcp_protogen.servers.gateway.settings.names import MOST_KNOWN
+from mcp_protogen.servers.gateway.upstreams.leaving import ServerLeft
 
 T = TypeVar("T")
 

@@ -15,9 +15,9 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from mcp_protogen.runtime.features.telemetry import ERROR_TYPE, STATUS_CODE
-from mcp_protogen.servers.gateway.last_reload import Reload
-from mcp_protogen.servers.gateway.tracing import SERVER
-from mcp_protogen.servers.gateway.upstream import UpstreamServer
+from mcp_protogen.servers.gateway.operating.last_reload import Reload
+from mcp_protogen.servers.gateway.operating.tracing import SERVER
+from mcp_protogen.servers.gateway.upstreams.upstream import UpstreamServer
 
 TEXT: Final = "text/plain; version=0.0.4; charset=utf-8"
 """https://prometheus.io/docs/instrumenting/exposition_formats/"""
@@ -178,7 +178,7 @@ class _Both(NamedTuple):
         self.second.record(amount, attributes)
 
 
-# Of each server, with what it says and a second label.
+# By the metric of each server: its help, and its second label.
 _OF_SERVERS: Final[Mapping[str, tuple[str, str]]] = {
     "upstream_up": ("Whether the last attempt to reach the server succeeded", ""),
     "upstream_connections": ("Open connections to the server", "mcp_protocol_version"),
@@ -198,7 +198,7 @@ def _read(upstream: UpstreamServer) -> Mapping[str, Mapping[str, float]]:
         "upstream_up": {} if health.state == "unknown" else {"": health.state == "up"},
         "upstream_connections": health.connections,
         "circuit_open": {"": upstream.circuit.is_open},
-        "lock_violations": {"": upstream.lock_violations},
+        "lock_violations": {"": upstream.lock.violations},
         "catalogue_items": {name: len(keys) for name, keys in upstream.last_keys.items()},
         "denied_total": counts.denied,
         "questions_total": counts.questions,

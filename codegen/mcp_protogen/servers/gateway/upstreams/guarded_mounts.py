@@ -13,8 +13,8 @@ from mcp_protogen.runtime.server.base import ServerBase
 from mcp_protogen.runtime.server.context import RequestContext
 from mcp_protogen.runtime.toolkit.links import Link, Work
 from mcp_protogen.runtime.toolkit.remotes import Remote
-from mcp_protogen.servers.gateway.circuit import OPENING, SENDING, Circuit
-from mcp_protogen.servers.gateway.user_mounts import UserMount
+from mcp_protogen.servers.gateway.upstreams.circuit import OPENING, SENDING, Circuit
+from mcp_protogen.servers.gateway.upstreams.user_mounts import UserMount
 
 
 class GuardedMount(UserMount):

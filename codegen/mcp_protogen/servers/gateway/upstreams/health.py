@@ -15,7 +15,7 @@ from mcp_protogen.runtime.server.base import ServerBase
 from mcp_protogen.runtime.server.context import RequestContext
 from mcp_protogen.runtime.toolkit.links import Link, Work
 from mcp_protogen.runtime.toolkit.remotes import Remote, cause_of, reason_of
-from mcp_protogen.servers.gateway.access_log import LoggedMount, revision_of
+from mcp_protogen.servers.gateway.access.access_log import LoggedMount, revision_of
 
 State: TypeAlias = Literal["unknown", "up", "down"]
 """Whether the last attempt to reach a server succeeded."""
@@ -37,7 +37,7 @@ class LastFailure:
 
 
 class Health:
-    """Whether a server can be reached, and its open connections; `hide` hides secrets in texts."""
+    """The last attempt to reach a server, and its connections; `hide` hides secrets in texts."""
 
     def __init__(self, hide: Callable[[str], str] = str) -> None:
         self._hide = hide

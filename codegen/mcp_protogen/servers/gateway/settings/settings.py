@@ -19,7 +19,7 @@ from mcp_protogen.runtime.http.client.authorization import HttpAuthorization
 from mcp_protogen.runtime.transports.base import Opener
 from mcp_protogen.servers.bridge.http_side import Address, read_address
 from mcp_protogen.servers.connect.authorization import require_https
-from mcp_protogen.servers.gateway.lock_file import LockedServer
+from mcp_protogen.servers.gateway.settings.lock_file import LockedServer
 
 ItemKind: TypeAlias = Literal["tools", "prompts", "resources"]
 """A kind of item, as patterns name it; resources include their templates."""
@@ -179,7 +179,7 @@ class AuthSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleSettings:
-    """Who may have items of some servers: principals for whom all the conditions hold.
+    """Items of some servers, and the conditions that a principal must fulfil to have them.
 
     The patterns are those of own names and URIs; without any, it is about all items.
     """

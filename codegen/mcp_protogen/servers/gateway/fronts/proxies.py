@@ -8,9 +8,9 @@ from typing import Any, get_args
 
 from mcp_protogen.runtime.core.json import JSONObject, without
 from mcp_protogen.runtime.toolkit.remote_mounts import Proxy
-from mcp_protogen.servers.gateway.settings import Asking, ServerSettings
+from mcp_protogen.servers.gateway.fronts.unknown_values import pass_unknown_values
+from mcp_protogen.servers.gateway.settings.settings import Asking, ServerSettings
 from mcp_protogen.servers.gateway.tasks.adapters import GatewayTasks
-from mcp_protogen.servers.gateway.unknown_values import pass_unknown_values
 
 
 def proxy_for(package: ModuleType, server: ServerSettings) -> Proxy:

@@ -10,8 +10,8 @@ from typing import Final
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.runtime.toolkit.items import is_private
 from mcp_protogen.runtime.toolkit.mounts import Prefix
-from mcp_protogen.servers.gateway.filters import Filters
-from mcp_protogen.servers.gateway.settings import ServerSettings
+from mcp_protogen.servers.gateway.settings.filters import Filters
+from mcp_protogen.servers.gateway.settings.settings import ServerSettings
 
 LONGEST: Final = 128
 """The most characters of a name (2025-11-25, server/tools, "Tool Names")."""

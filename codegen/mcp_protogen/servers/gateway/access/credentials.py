@@ -34,7 +34,7 @@ from mcp_protogen.runtime.http.server.authentication import VerifierUnavailable
 from mcp_protogen.runtime.server.context import RequestContext
 from mcp_protogen.runtime.toolkit.remotes import reason_of
 from mcp_protogen.servers.connect.authorization import FixedFields, require_https
-from mcp_protogen.servers.gateway.settings import ExchangeSettings, ServerSettings
+from mcp_protogen.servers.gateway.settings.settings import ExchangeSettings, ServerSettings
 
 _MOST_TOKENS: Final = 10_000
 """The most tokens that are kept for one server; the least recently used ones make room."""
@@ -204,7 +204,7 @@ class UserAuthorization:
 
     async def again(self, exchanges: Sequence[Exchange]) -> bool:
         if len(exchanges) > 1:
-            # What such an answer says may repeat the token.
+            # The text of such an answer may repeat the token.
             raise AuthorizationError("the server refuses the token that was issued for it")
         await self._renew(exchanges[0].fields.get("authorization"))
         return True
@@ -229,7 +229,7 @@ class UserAuthorization:
         """Return the answer to a client whose token could not be exchanged."""
         server = self._exchange.server
         why = str(problem)
-        # The address of the endpoint, and what it describes, are for the log.
+        # The address of the endpoint and its description of the error are for the log.
         if isinstance(problem, OAuthError):
             why = problem.error
         elif isinstance(problem, Unreachable | UnsafeUrl):

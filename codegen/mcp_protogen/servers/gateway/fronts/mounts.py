@@ -23,16 +23,16 @@ from mcp_protogen.runtime.toolkit.mounts import MountedItem
 from mcp_protogen.runtime.toolkit.remote_mounts import Proxy
 from mcp_protogen.runtime.toolkit.remotes import RemoteSettings, failure
 from mcp_protogen.runtime.toolkit.revision_models import LISTS
-from mcp_protogen.servers.gateway.leaving import ServerLeft
-from mcp_protogen.servers.gateway.lists import (
+from mcp_protogen.servers.gateway.fronts.lists import (
     NOTHING,
     ListMark,
     ListWalk,
     ServerList,
 )
-from mcp_protogen.servers.gateway.names import is_uri
+from mcp_protogen.servers.gateway.settings.names import is_uri
 from mcp_protogen.servers.gateway.tasks.task_mounts import TaskMount
-from mcp_protogen.servers.gateway.upstream import UpstreamServer
+from mcp_protogen.servers.gateway.upstreams.leaving import ServerLeft
+from mcp_protogen.servers.gateway.upstreams.upstream import UpstreamServer
 
 _log: Final = getLogger("mcp_protogen.gateway")
 
@@ -203,7 +203,7 @@ class GatewayMount(TaskMount):
     async def change_subscription(self, method: str, session: SessionBase, own: str) -> None:
         uri = self.full_uri(own)
         owner = await self._find_owner("resources", uri, session)
-        # A client may end what it can no longer begin.
+        # A client may end a subscription that it can no longer begin.
         if owner and (method != SUBSCRIBE or await owner.offers("resources", uri, session)):
             await super(GatewayMount, owner).change_subscription(method, session, own)
 
@@ -223,7 +223,7 @@ class GatewayMount(TaskMount):
                 await self._subscribe(remote, SUBSCRIBE, (own,))
                 await self.publish(outer.connection, RESOURCE_UPDATED, own)
             else:
-                # It subscribes and tells as soon as it is open, however often it fails before.
+                # It subscribes and tells its clients once it is open, also after further failures.
                 remote.again = True
 
     async def list_of(self, name: str, session: SessionBase) -> ServerList:

@@ -6,7 +6,7 @@ from fnmatch import translate
 from typing import Final, TypeAlias
 from urllib.parse import unquote
 
-from mcp_protogen.servers.gateway.settings import Patterns
+from mcp_protogen.servers.gateway.settings.settings import Patterns
 
 _EXPRESSION: Final = re.compile(r"\{[^{}]*\}")
 _PLAIN: Final = re.compile(r"\{\w+\}", re.ASCII)

@@ -21,16 +21,16 @@ from mcp_protogen.runtime.rules.task_kinds import task_kind
 from mcp_protogen.runtime.server.base import ServerBase, SessionBase
 from mcp_protogen.runtime.server.layers import Layer
 from mcp_protogen.runtime.toolkit.items import requested_item
-from mcp_protogen.servers.gateway.counts import count_events
-from mcp_protogen.servers.gateway.lists import ServerList
-from mcp_protogen.servers.gateway.mounts import GatewayMount, MountSettings
-from mcp_protogen.servers.gateway.names import MOST_CHARACTERS
-from mcp_protogen.servers.gateway.proxies import proxy_for
-from mcp_protogen.servers.gateway.remounting import RemountingRuntime
-from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
+from mcp_protogen.servers.gateway.fronts.lists import ServerList
+from mcp_protogen.servers.gateway.fronts.mounts import GatewayMount, MountSettings
+from mcp_protogen.servers.gateway.fronts.proxies import proxy_for
+from mcp_protogen.servers.gateway.fronts.remounting import RemountingRuntime
+from mcp_protogen.servers.gateway.operating.tracing import Recordings
+from mcp_protogen.servers.gateway.settings.names import MOST_CHARACTERS
+from mcp_protogen.servers.gateway.settings.settings import GatewaySettings, ServerSettings
 from mcp_protogen.servers.gateway.tasks.layer import TasksOfServers, declare_tasks
-from mcp_protogen.servers.gateway.tracing import Recordings
-from mcp_protogen.servers.gateway.upstream import UpstreamServer
+from mcp_protogen.servers.gateway.upstreams.counts import count_events
+from mcp_protogen.servers.gateway.upstreams.upstream import UpstreamServer
 
 _PAGE: Final = 1000
 """The items on a page: many clients read only the first one."""

@@ -10,10 +10,10 @@ from mcp_protogen.runtime.core.models.base import declared_member, member_at
 from mcp_protogen.runtime.server.base import ServerBase
 from mcp_protogen.runtime.server.context import RequestContext
 from mcp_protogen.runtime.toolkit.links import Link
-from mcp_protogen.servers.gateway.access_log import revision_of
-from mcp_protogen.servers.gateway.item_lock import ItemLock
-from mcp_protogen.servers.gateway.names import LONGEST, is_uri
-from mcp_protogen.servers.gateway.upstream import MOST_ITEMS, UpstreamServer
+from mcp_protogen.servers.gateway.access.access_log import revision_of
+from mcp_protogen.servers.gateway.settings.names import LONGEST, is_uri
+from mcp_protogen.servers.gateway.upstreams.item_lock import ItemLock
+from mcp_protogen.servers.gateway.upstreams.upstream import MOST_ITEMS, UpstreamServer
 
 _LONG: Final = 64
 """Names of more characters are refused by some clients and models."""

@@ -9,7 +9,7 @@ from mcp_protogen.base.printable import pluralize
 from mcp_protogen.pipeline.reports.view import FindingsPage, View
 from mcp_protogen.servers.connect.named_server import safe_url
 from mcp_protogen.servers.connect.protocol import protocol
-from mcp_protogen.servers.gateway.settings import (
+from mcp_protogen.servers.gateway.settings.settings import (
     ExchangeSettings,
     GatewaySettings,
     ItemKind,

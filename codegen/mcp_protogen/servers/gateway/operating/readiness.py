@@ -1,4 +1,4 @@
-"""Whether the required servers have been reached."""
+"""The readiness of a gateway: its required servers have been reached."""
 
 from asyncio import sleep, timeout
 from collections.abc import AsyncGenerator, Iterable, Sequence
@@ -10,8 +10,8 @@ from typing import Final
 from mcp_protogen.runtime.core.tasks import Tasks
 from mcp_protogen.runtime.toolkit.remotes import reason_of
 from mcp_protogen.servers.connect.failures import ERRORS
-from mcp_protogen.servers.gateway.credentials import wants_user
-from mcp_protogen.servers.gateway.upstream import UpstreamServer
+from mcp_protogen.servers.gateway.access.credentials import wants_user
+from mcp_protogen.servers.gateway.upstreams.upstream import UpstreamServer
 
 _log: Final = getLogger("mcp_protogen.gateway")
 

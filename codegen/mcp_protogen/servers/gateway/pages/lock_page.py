@@ -32,18 +32,18 @@ from mcp_protogen.servers.call.listing import listing
 from mcp_protogen.servers.clients.contract import read_items
 from mcp_protogen.servers.clients.differences import changes_of_items
 from mcp_protogen.servers.clients.severities import READERS, rate
-from mcp_protogen.servers.gateway.check import failure_lines, problem_document, visit
-from mcp_protogen.servers.gateway.definitions import as_seen, changed_members, definition
-from mcp_protogen.servers.gateway.filters import Filters
-from mcp_protogen.servers.gateway.lock_file import (
+from mcp_protogen.servers.gateway.fronts.unknown_values import pass_unknown_values
+from mcp_protogen.servers.gateway.pages.check import failure_lines, problem_document, visit
+from mcp_protogen.servers.gateway.settings.filters import Filters
+from mcp_protogen.servers.gateway.settings.lock_file import (
     LockedServer,
     lock_beside,
     lock_content,
     read_lock,
 )
-from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
-from mcp_protogen.servers.gateway.unknown_values import pass_unknown_values
-from mcp_protogen.servers.gateway.upstream import MOST_ITEMS
+from mcp_protogen.servers.gateway.settings.settings import GatewaySettings, ServerSettings
+from mcp_protogen.servers.gateway.upstreams.definitions import as_seen, changed_members, definition
+from mcp_protogen.servers.gateway.upstreams.upstream import MOST_ITEMS
 
 FORMAT: Final = 1
 ALL: Final = "all"

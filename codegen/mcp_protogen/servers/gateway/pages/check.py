@@ -28,11 +28,11 @@ from mcp_protogen.servers.call.kinds import Kind
 from mcp_protogen.servers.call.listing import Listing, listing
 from mcp_protogen.servers.connect.failures import ERRORS, NO_CONNECTION, problem_error
 from mcp_protogen.servers.connect.protocol import protocol
-from mcp_protogen.servers.gateway.credentials import wants_user
-from mcp_protogen.servers.gateway.filters import Filters
+from mcp_protogen.servers.gateway.access.credentials import wants_user
+from mcp_protogen.servers.gateway.fronts.proxies import proxy_for
 from mcp_protogen.servers.gateway.gateway import Gateway
-from mcp_protogen.servers.gateway.proxies import proxy_for
-from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
+from mcp_protogen.servers.gateway.settings.filters import Filters
+from mcp_protogen.servers.gateway.settings.settings import GatewaySettings, ServerSettings
 
 FORMAT: Final = 1
 _INDEX: Final = re.compile(r"/\d+(?=/|$)")

@@ -6,8 +6,8 @@ from typing import Any, get_args
 
 from mcp_protogen.runtime.core.http_request import Principal
 from mcp_protogen.runtime.core.json import is_array, is_object
-from mcp_protogen.servers.gateway.filters import Filters
-from mcp_protogen.servers.gateway.settings import ItemKind, Patterns, RuleSettings
+from mcp_protogen.servers.gateway.settings.filters import Filters
+from mcp_protogen.servers.gateway.settings.settings import ItemKind, Patterns, RuleSettings
 
 
 class AccessRules:

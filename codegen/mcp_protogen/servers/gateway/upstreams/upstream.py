@@ -5,16 +5,16 @@ from logging import getLogger
 from typing import Final, Literal, TypeAlias
 
 from mcp_protogen.runtime.server.context import RequestContext
-from mcp_protogen.servers.gateway.access_log import log_refusal
-from mcp_protogen.servers.gateway.access_rules import AccessRules
-from mcp_protogen.servers.gateway.circuit import Circuit
-from mcp_protogen.servers.gateway.counts import Counts
-from mcp_protogen.servers.gateway.credentials import TokenExchange
-from mcp_protogen.servers.gateway.health import Health
-from mcp_protogen.servers.gateway.item_lock import ItemLock
-from mcp_protogen.servers.gateway.limits import CallLimits
-from mcp_protogen.servers.gateway.names import ServerNames
-from mcp_protogen.servers.gateway.settings import RuleSettings, ServerSettings
+from mcp_protogen.servers.gateway.access.access_log import log_refusal
+from mcp_protogen.servers.gateway.access.access_rules import AccessRules
+from mcp_protogen.servers.gateway.access.credentials import TokenExchange
+from mcp_protogen.servers.gateway.access.limits import CallLimits
+from mcp_protogen.servers.gateway.settings.names import ServerNames
+from mcp_protogen.servers.gateway.settings.settings import RuleSettings, ServerSettings
+from mcp_protogen.servers.gateway.upstreams.circuit import Circuit
+from mcp_protogen.servers.gateway.upstreams.counts import Counts
+from mcp_protogen.servers.gateway.upstreams.health import Health
+from mcp_protogen.servers.gateway.upstreams.item_lock import ItemLock
 
 _log: Final = getLogger("mcp_protogen.gateway")
 
@@ -50,11 +50,6 @@ class UpstreamServer:
         """Note that a request of a client is not forwarded, by a rule or a limit."""
         self.counts.add_denied(outcome)
         log_refusal(context, self.settings.name, outcome)
-
-    @property
-    def lock_violations(self) -> int:
-        """The number of items in its last lists that the lock has not, or not so."""
-        return self.lock.violations
 
     def accept_as_in(self, settings: ServerSettings) -> None:
         """Take the accepted items of other settings, which are the same but for these."""

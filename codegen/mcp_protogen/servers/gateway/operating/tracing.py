@@ -13,7 +13,7 @@ from typing import Any, Final
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.runtime.core.middleware import CallNext, MethodCall, Middleware, SessionEnd
 from mcp_protogen.runtime.toolkit.remote_mounts import Proxy
-from mcp_protogen.servers.gateway.access_log import revision_of
+from mcp_protogen.servers.gateway.access.access_log import revision_of
 
 SERVER: Final = "peer.service"
 """https://opentelemetry.io/docs/specs/semconv/general/attributes/"""

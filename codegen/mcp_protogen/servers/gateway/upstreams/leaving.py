@@ -7,7 +7,7 @@ from typing import Any, Final
 from mcp_protogen.runtime.core.errors import INTERNAL_ERROR, McpError
 from mcp_protogen.runtime.server.context import RequestContext
 from mcp_protogen.runtime.toolkit.remotes import Remote, RemoteKey
-from mcp_protogen.servers.gateway.guarded_mounts import GuardedMount
+from mcp_protogen.servers.gateway.upstreams.guarded_mounts import GuardedMount
 
 DRAIN: Final = 30.0
 """The time in which requests that a server got before it left can finish."""

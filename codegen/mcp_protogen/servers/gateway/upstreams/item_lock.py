@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from mcp_protogen.base.printable import safe_line, summarize_list
 from mcp_protogen.servers.call.kinds import Kind
-from mcp_protogen.servers.gateway.definitions import as_seen, changed_members
-from mcp_protogen.servers.gateway.settings import ServerSettings
+from mcp_protogen.servers.gateway.settings.settings import ServerSettings
+from mcp_protogen.servers.gateway.upstreams.definitions import as_seen, changed_members
 
 _KINDS: Final[Mapping[str, Kind]] = {
     "tools": Kind.TOOLS,
