@@ -151,12 +151,6 @@ class GatewayMount(TaskMount):
             kind, key, session
         )
 
-    def permits(self, kind: str, key: str, context: RequestContext) -> bool:
-        """Return whether a client may have an item, by the name or URI that it uses."""
-        rules = self.upstream.rules
-        own = self.prefix.strip(kind, key) if rules else None
-        return own is None or rules.permit(kind, own, context.principal)
-
     async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
         context, limits = session.__mcp_runtime__, self.upstream.limits
         work = partial(super().answer, method, session, params)

@@ -24,6 +24,9 @@ class OwnedTask:
     """The id for clients; `own` is that of the server."""
     own: str
     principal: str | None
+    """For whom the mount keeps it; see `UserMount.owner_of`."""
+    tool: str
+    """The name for clients."""
     remote: Remote
     user: OpenConnection
     """The connection of the client that began it."""
