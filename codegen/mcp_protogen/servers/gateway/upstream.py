@@ -35,14 +35,14 @@ class UpstreamServer:
         hide: Callable[[str], str] = str,
     ) -> None:
         self.settings, self.names = settings, names
-        self.health, self.counts = Health(hide), Counts()
+        exchange = settings.token_exchange
+        self.health, self.counts = Health(hide, exchange is not None), Counts()
         self.last_keys: dict[str, frozenset[str]] = {}
         """The names and URIs of its last list for any client, by list."""
         self.circuit: Final = Circuit(settings.name)
         self.limits = CallLimits(settings.limits)
         self.rules = AccessRules(rules)
         self.lock = ItemLock(settings)
-        exchange = settings.token_exchange
         self.exchange = None if exchange is None else TokenExchange(exchange, settings.name)
         self._said: set[str] = set()
 
