@@ -23,6 +23,7 @@ from mcp_protogen.runtime.toolkit.mounts import MountedItem
 from mcp_protogen.runtime.toolkit.remote_mounts import Proxy
 from mcp_protogen.runtime.toolkit.remotes import RemoteSettings, failure
 from mcp_protogen.runtime.toolkit.revision_models import LISTS
+from mcp_protogen.servers.gateway.filters import spellings
 from mcp_protogen.servers.gateway.leaving import ServerLeft
 from mcp_protogen.servers.gateway.lists import (
     NOTHING,
@@ -171,7 +172,8 @@ class GatewayMount(TaskMount):
         if not self.upstream.lock.enforces:
             return True
         lists = await gather(*(self._latest_list(name, session) for name in FIELDS[kind]))
-        if any(key in listed.hidden for listed in lists):
+        spelled = spellings(key) if is_uri(kind) else (key,)
+        if not all(listed.hidden.isdisjoint(spelled) for listed in lists):
             return False
         found = zip(FIELDS[kind], lists, strict=True)
         return any(_has(listed.entries, name, key) for name, listed in found)
@@ -250,6 +252,9 @@ class GatewayMount(TaskMount):
         asking = self._ask(client, name, outer)
         await wait([asking.work], timeout=self.list_timeout)
         if isinstance(asking.outcome, ServerList):
+            if asking.outcome.lock is not self.upstream.lock:
+                # The lock was read again meanwhile.
+                return await self._latest_list(name, session)
             return asking.outcome
         raise asking.outcome or failure(self.server_name, "timeout")
 
@@ -352,6 +357,8 @@ class GatewayMount(TaskMount):
         hidden = {key: known for key, known in hidden.items() if key not in entries}
         keys = {*entries, *(key for key, known in hidden.items() if known)}
         told = walk.until, walk.is_public, mark
+        if is_uri(name):
+            hidden = {uri: True for key in hidden for uri in spellings(key)}
         return ServerList(entries, frozenset(keys), *told, frozenset(hidden), lock)
 
 
