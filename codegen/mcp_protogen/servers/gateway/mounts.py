@@ -56,6 +56,11 @@ class _Asking:
     """What clients have got in its place, because it took too long."""
     outcome: ServerList | Exception | None = None
 
+    def must_repeat(self, outer: RequestContext) -> bool:
+        """Return whether the client that asked has gone, and another one needs the list."""
+        is_lost = self.work.done() and self.outcome is None
+        return is_lost and outer.connection.endpoint.broken is None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MountSettings(RemoteSettings):
@@ -237,6 +242,9 @@ class GatewayMount(TaskMount):
         left = asking.began + self.list_timeout - now
         if left > 0:
             await wait([asking.work], timeout=left)
+        if asking.must_repeat(outer):
+            await sleep(0)
+            return await self.list_of(name, session)
         listed = self._best_list(client, name)
         if not asking.work.done():
             asking.served = listed
@@ -251,12 +259,15 @@ class GatewayMount(TaskMount):
             return kept
         asking = self._ask(client, name, outer)
         await wait([asking.work], timeout=self.list_timeout)
-        if isinstance(asking.outcome, ServerList):
-            if asking.outcome.lock is not self.upstream.lock:
-                # The lock was read again meanwhile.
-                return await self._latest_list(name, session)
-            return asking.outcome
-        raise asking.outcome or failure(self.server_name, "timeout")
+        outcome = asking.outcome
+        if isinstance(outcome, ServerList):
+            if outcome.lock is self.upstream.lock:
+                return outcome
+        elif not asking.must_repeat(outer):
+            raise outcome or failure(self.server_name, "timeout")
+        # Or the lock was read again meanwhile.
+        await sleep(0)
+        return await self._latest_list(name, session)
 
     def _client_of(self, outer: RequestContext) -> _Client:
         if self.upstream.settings.catalogue == "shared":
@@ -293,6 +304,8 @@ class GatewayMount(TaskMount):
             walk = partial(self._walk, name, outer)
             listed = await self.repeat(True, partial(self.use, outer, walk))
         except (ProtocolError, Disconnected, TimeoutError) as error:
+            if outer.connection.endpoint.broken is not None:
+                return
             self._asking[client, name].outcome = error
             self._note_failure(about, error, outer)
             return
