@@ -1,10 +1,11 @@
 """Tasks of servers behind a gateway over HTTP: principals, sessions and connections."""
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from mcp_protogen.runtime.testing import in_memory
+from mcp_protogen.runtime.toolkit.remotes import Remote, RemoteKey
 from mcp_protogen.servers.gateway.settings import RuleSettings
 from mcp_protogen.servers.gateway.tasks import owned
 from mcp_revisions import McpError
@@ -126,6 +127,19 @@ async def test_connection_of_a_client_that_has_gone_ends_with_the_last_of_its_ta
         async with client_at(site.url, CLIENTS[OLD]()) as one:
             await one.start_task("up_x")
         await ended.wait()
+
+
+async def test_server_that_gives_an_id_twice_has_one_task() -> None:
+    remote, user = Remote(RemoteKey(None, OLD), None), cast(Any, object())
+    tasks = owned.OwnedTasks(lambda _: None)
+    for status in ("working", "completed"):
+        state = core_task("up:t", status=status)
+        tasks.add(owned.OwnedTask("up:t", "t", "ann", "up_x", remote, user, state))
+        assert len([*tasks]) == 1
+    # The connection waits for no task.
+    assert remote.users == []
+    (task,) = tasks
+    tasks.forget(task)
 
 
 async def test_tasks_are_listed_only_if_clients_are_told_apart() -> None:

@@ -97,6 +97,9 @@ class OwnedTasks:
             self.forget(oldest)
 
     def add(self, task: OwnedTask) -> None:
+        if (before := self.find(task.principal, task.id)) is not None:
+            # A server may give an id twice.
+            self.forget(before)
         self._by_principal.setdefault(task.principal, {})[task.id] = task
         self._wait(task)
 
