@@ -61,6 +61,12 @@ class UpstreamServer:
         if settings != self.settings:
             self.settings, self.lock = settings, ItemLock(settings)
 
+    def go_on_from(self, before: "UpstreamServer") -> None:
+        """Take the place of a server with other settings or rules: counts and limits go on."""
+        self.counts = before.counts
+        if self.settings.limits == before.settings.limits:
+            self.limits = before.limits
+
     def say_once(self, text: str) -> None:
         """Log a warning about its items, unless it was logged before."""
         if text not in self._said and len(self._said) < _MOST_SAID:
