@@ -3,10 +3,12 @@
 import asyncio
 import logging
 from collections.abc import Mapping
+from itertools import product
 from typing import Any, cast
 
 import pytest
-from mcp_protogen.runtime.features.auth.errors import Unreachable
+from mcp_protogen.runtime.features.auth.errors import OAuthError, Unreachable
+from mcp_protogen.servers.gateway.circuit import MOST_FAILURES, OPENING, Circuit
 from support.auth.guarding import ADA, BEN, OTHER, READING, WRITING, bearing
 from support.gateway.exchanging import ENDPOINT, SECRET, Exchanging, exchanging
 from support.gateway.gateways import client_at
@@ -128,6 +130,48 @@ async def test_failed_exchange_is_told_to_the_client_when_connecting_and_later()
                             made.endpoint.failure = None
                             assert await owner_of(made, one) == WRITING
                             made.endpoint.clock.now += 600
+
+
+def fail_to_connect(circuit: Circuit, times: int) -> None:
+    for _ in range(times):
+        with pytest.raises(pkg.Disconnected), circuit.attempt(OPENING):
+            raise pkg.Disconnected("it is gone")
+
+
+async def test_failed_exchange_says_nothing_about_the_server(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    # What describes the error may repeat the token.
+    failure = OAuthError("access_denied", f"not {WRITING}")
+    for own, spoken in product(ERAS, ERAS):
+        with case((own, spoken)):
+            async with exchanging(telling(own), transport="HTTP") as made:
+                up, endpoint = made.gateway.upstreams["up"], made.endpoint
+                async with client_of(made.site, spoken, ADA) as one:
+                    # When connecting, and on an open connection.
+                    for state in ("unknown", "up"):
+                        up.health.state, endpoint.failure = state, failure
+                        fail_to_connect(up.circuit, MOST_FAILURES - 1)
+                        assert (await error_of(one))[2] == DATA
+                        assert (up.health.state, up.health.failure) == (state, None)
+                        fail_to_connect(up.circuit, 1)
+                        assert up.circuit.is_open
+                        vars(up.circuit).update(vars(Circuit("up")))
+                        endpoint.failure = None
+                        assert await owner_of(made, one) == WRITING
+                        endpoint.clock.now += 600
+    assert "could not be exchanged: access_denied: not (token)" in caplog.text
+    assert WRITING not in caplog.text
+
+
+async def test_server_that_refuses_a_user_can_be_reached() -> None:
+    for spoken in ERAS:
+        with case(spoken):
+            async with exchanging(telling(spoken)) as made:
+                made.server.refuses = 403
+                async with client_of(made.site, spoken, ADA) as one:
+                    assert (await error_of(one))[2] == DATA
+                assert made.gateway.upstreams["up"].health.state == "up"
 
 
 async def test_session_goes_on_with_the_newer_token_of_its_user() -> None:

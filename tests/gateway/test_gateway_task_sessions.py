@@ -1,15 +1,19 @@
 """Tasks of servers behind a gateway over HTTP: principals, sessions and connections."""
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from mcp_protogen.runtime.testing import in_memory
+from mcp_protogen.runtime.toolkit.remotes import Remote, RemoteKey
+from mcp_protogen.servers.gateway.settings import RuleSettings
 from mcp_protogen.servers.gateway.tasks import owned
 from mcp_revisions import McpError
+from support.auth.guarding import GUARD, READING, WRITING, bearing
+from support.gateway.exchanging import exchanging
 from support.gateway.gateways import behind, client_at, gateway_settings, serve_gateway
 from support.gateway.listing import tool
-from support.http.serving import outcome
+from support.http.serving import Site, outcome
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import Accepting, Hand, pkg, request
 from support.tables import case
@@ -40,6 +44,47 @@ async def test_task_belongs_to_its_principal_in_all_sessions(client: str, server
                 assert listed.task_id == handle.id
             assert (await again.task(handle.to_json()).result()).text == "slow is done"
     assert theirs.runs == 1
+
+
+async def unknown_to(site: Site, client: str, handle: Any, token: str) -> None:
+    """Ask for a task that a client with a token must not know."""
+    async with client_at(site.url, CLIENTS[client](), **bearing(token)) as one:
+        for ask in ("status", "cancel", "result"):
+            with case(ask), pytest.raises(McpError, match="Unknown task") as raised:
+                await getattr(one.task(handle.to_json()), ask)()
+            assert raised.value.code == -32602
+        if client == OLD:
+            assert (await one.list_tasks()).tasks == []
+
+
+@pytest.mark.parametrize(("client", "server"), PAIRS)
+async def test_task_of_a_tool_is_hidden_as_the_tool_is(client: str, server: str) -> None:
+    theirs = SERVERS[server]()
+    rule = RuleSettings(servers=("up",), tools=("slow",), scopes=frozenset({"write"}))
+    up = behind("up", in_memory(theirs, options=pkg.Options(**OPTIONS)))
+    settings = gateway_settings(up, rules=(rule,))
+    async with (
+        serve_gateway(settings, authentication=GUARD) as site,
+        client_at(site.url, CLIENTS[client](), **bearing(WRITING)) as ada,
+    ):
+        handle = await ada.start_task("up_slow")
+        await unknown_to(site, client, handle, READING)
+        theirs.go_on.set()
+        assert (await handle.result()).text == "slow is done"
+
+
+@pytest.mark.parametrize(("client", "server"), PAIRS)
+async def test_task_with_the_token_of_one_client_is_not_that_of_another(
+    client: str, server: str
+) -> None:
+    theirs = SERVERS[server]()
+    async with exchanging(theirs) as made:
+        async with client_at(made.site.url, CLIENTS[client](), **bearing(WRITING)) as ada:
+            handle = await ada.start_task("up_slow")
+            await unknown_to(made.site, client, handle, READING)
+            theirs.go_on.set()
+            assert (await handle.result()).text == "slow is done"
+        assert {*made.endpoint.owners.values()} <= {WRITING}
 
 
 async def test_connection_with_a_running_task_is_not_the_one_that_makes_room() -> None:
@@ -82,6 +127,19 @@ async def test_connection_of_a_client_that_has_gone_ends_with_the_last_of_its_ta
         async with client_at(site.url, CLIENTS[OLD]()) as one:
             await one.start_task("up_x")
         await ended.wait()
+
+
+async def test_server_that_gives_an_id_twice_has_one_task() -> None:
+    remote, user = Remote(RemoteKey(None, OLD), None), cast(Any, object())
+    tasks = owned.OwnedTasks(lambda _: None)
+    for status in ("working", "completed"):
+        state = core_task("up:t", status=status)
+        tasks.add(owned.OwnedTask("up:t", "t", "ann", "up_x", remote, user, state))
+        assert len([*tasks]) == 1
+    # The connection waits for no task.
+    assert remote.users == []
+    (task,) = tasks
+    tasks.forget(task)
 
 
 async def test_tasks_are_listed_only_if_clients_are_told_apart() -> None:

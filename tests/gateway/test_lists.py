@@ -5,6 +5,7 @@ import logging
 from typing import Any
 
 import pytest
+from mcp_protogen.servers.gateway.lock_page import list_items
 from support.coroutines import SkippingLoop, run
 from support.gateway.gateways import behind, client_of, gateway
 from support.gateway.listing import MEMBERS, Listing, tool, tools_of
@@ -287,6 +288,26 @@ async def test_a_shared_catalogue_is_listed_once_for_all_clients() -> None:
             async with client_of(fronts) as one, client_of(fronts) as other:
                 assert await tools_of(one) == await tools_of(other) == ["a_x"]
                 assert lists_asked(server) == times
+
+
+async def test_client_that_leaves_takes_no_shared_list_from_others() -> None:
+    for revision in ERAS:
+        server = Listing("x", revision=revision)
+        with case(revision):
+            locked = await list_items(behind("a", server))
+            shared = behind("a", server, catalogue="shared", lock="enforce", locked=locked)
+            fronts = gateway(shared)
+            server.delay = 2
+            async with client_of(fronts, revision=revision) as one:
+                async with client_of(fronts, revision=revision) as leaving:
+                    first = asyncio.create_task(tools_of(leaving))
+                    await asyncio.sleep(1)
+                    listing = asyncio.create_task(tools_of(one))
+                    calling = asyncio.create_task(one.call_tool("a_x", {}))
+                    await asyncio.sleep(0.1)
+                    first.cancel()
+                assert await listing == ["a_x"]
+                await calling
 
 
 async def test_a_change_of_a_shared_catalogue_reaches_all_clients() -> None:

@@ -346,13 +346,31 @@ async def test_a_hidden_resource_is_not_read_by_a_template() -> None:
     server.lists["resourceTemplates"] = [{"uriTemplate": "db://{x}", "name": "x"}]
     server.lists["resources"] = [{"uri": "db://one", "name": "one"}]
     fronts = await enforcing_fronts(server)
-    server.lists["resources"].append({"uri": "db://two", "name": "two"})
+    server.lists["resources"] += [{"uri": f"db://{own}", "name": own} for own in ("two", "./si%78")]
     async with client_of(fronts) as one:
         for uri in ("db://a/one", "db://a/three"):
             await one.read_resource(uri)
-        with pytest.raises(pkg.McpError, match="not found"):
-            await one.read_resource("db://a/two")
+        for own in ("two", "./two", "tw%6f", "x/../two", "tw\no", "si%78", "six"):
+            with pytest.raises(pkg.McpError, match="not found"):
+                await one.read_resource(f"db://a/{own}")
     assert server.named == ["db://one", "db://three"]
+
+
+async def test_a_list_that_began_before_another_lock_lets_no_call_through() -> None:
+    server = Listing("x", "y")
+    settings = partial(behind, "a", server, lock="enforce")
+    made = Gateway(gateway_settings(settings(locked=await list_items_of(server))), pkg)
+    server.page, server.delay = 1, 1
+    other = settings(locked=await list_items_of(Listing("y")))
+    async with client_of(made.fronts) as one:
+        server.asked.clear()
+        calling = asyncio.create_task(one.call_tool("a_x", {}))
+        while server.asked.count("tools/list") < 2:
+            await asyncio.sleep(0.1)
+        made.apply(gateway_settings(other))
+        with pytest.raises(pkg.McpError, match="Unknown tool: a_x"):
+            await calling
+    assert server.named == []
 
 
 async def test_a_new_item_takes_no_name_of_another_server_and_a_changed_one_keeps_its_own() -> None:

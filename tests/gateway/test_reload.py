@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from contextlib import nullcontext
 from itertools import product
 from typing import Any
 
@@ -339,6 +340,20 @@ async def test_new_server_gets_the_level_of_log_entries() -> None:
         apply(gateway, behind("b", Accepting(note_level)))
         assert await tools_of(one) == []
     assert levels == ["error"]
+
+
+async def test_counts_and_limits_of_a_changed_server_go_on() -> None:
+    limits = {"per_minute": 2}
+    gateway = gateway_of(behind("a", Listing("x"), limits=limits))
+    async with client_of(gateway.fronts) as one:
+        for number in range(3):
+            apply(gateway, at_new_address("a", Listing("x"), limits=limits, timeout=number + 1.0))
+            with nullcontext() if number < 2 else pytest.raises(pkg.McpError, match="Too many"):
+                await text_of(one, "a_x")
+        assert gateway.upstreams["a"].counts.denied == {"limited": 1}
+        apply(gateway, at_new_address("a", Listing("x"), limits={"per_minute": 3}))
+        assert await text_of(one, "a_x") == "called"
+        assert gateway.upstreams["a"].counts.denied == {"limited": 1}
 
 
 async def test_settings_of_the_gateway_apply_now_or_after_a_restart(

@@ -92,7 +92,10 @@ class Gateway:
         if known is not None and is_same and has_same_rules:
             known.accept_as_in(server)
             return known
-        return UpstreamServer(server, names_of(server), rules, settings.hide)
+        upstream = UpstreamServer(server, names_of(server), rules, settings.hide)
+        if known is not None:
+            upstream.go_on_from(known)
+        return upstream
 
     def _make_metrics(self) -> "Metrics":
         try:

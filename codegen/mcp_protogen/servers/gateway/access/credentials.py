@@ -140,6 +140,8 @@ class TokenExchange:
                 raise AuthorizationError("the token endpoint answered with the token of the client")
             self._keep(subject, tokens, now)
         except AuthorizationError as error:
+            # The endpoint may repeat the token, and the text is also in the status.
+            error.args = (str(error).replace(subject.token, "(token)"),)
             text = "%s: a token of %s could not be exchanged: %s"
             self._log.warning(text, self.server, subject.principal, error)
             raise

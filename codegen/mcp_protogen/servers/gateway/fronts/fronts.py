@@ -88,7 +88,7 @@ class GatewayRuntime(RemountingRuntime):
                         entries.append(entry)
                 else:
                     whose = f"{owners[key]} has an item of that name, too, and comes first"
-                    mount.upstream.say_once(f"{key!r} of its {field} is hidden: {whose}")
+                    mount.upstream.say_once(f"{key!r:.199} of its {field} is hidden: {whose}")
             for key in listed.keys:
                 owners.setdefault(key, name)
         page: WireModel = self.page_of(field, entries, params)

@@ -29,6 +29,7 @@ from mcp_protogen.servers.gateway.fronts.lists import (
     ListWalk,
     ServerList,
 )
+from mcp_protogen.servers.gateway.settings.filters import spellings
 from mcp_protogen.servers.gateway.settings.names import is_uri
 from mcp_protogen.servers.gateway.tasks.task_mounts import TaskMount
 from mcp_protogen.servers.gateway.upstreams.leaving import ServerLeft
@@ -54,6 +55,11 @@ class _Asking:
     served: ServerList | None = None
     """What clients have got in its place, because it took too long."""
     outcome: ServerList | Exception | None = None
+
+    def must_repeat(self, outer: RequestContext) -> bool:
+        """Return whether the client that asked has gone, and another one needs the list."""
+        is_lost = self.work.done() and self.outcome is None
+        return is_lost and outer.connection.endpoint.broken is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,12 +157,6 @@ class GatewayMount(TaskMount):
             kind, key, session
         )
 
-    def permits(self, kind: str, key: str, context: RequestContext) -> bool:
-        """Return whether a client may have an item, by the name or URI that it uses."""
-        rules = self.upstream.rules
-        own = self.prefix.strip(kind, key) if rules else None
-        return own is None or rules.permit(kind, own, context.principal)
-
     async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
         context, limits = session.__mcp_runtime__, self.upstream.limits
         work = partial(super().answer, method, session, params)
@@ -177,7 +177,8 @@ class GatewayMount(TaskMount):
         if not self.upstream.lock.enforces:
             return True
         lists = await gather(*(self._latest_list(name, session) for name in FIELDS[kind]))
-        if any(key in listed.hidden for listed in lists):
+        spelled = spellings(key) if is_uri(kind) else (key,)
+        if not all(listed.hidden.isdisjoint(spelled) for listed in lists):
             return False
         found = zip(FIELDS[kind], lists, strict=True)
         return any(_has(listed.entries, name, key) for name, listed in found)
@@ -241,6 +242,9 @@ class GatewayMount(TaskMount):
         left = asking.began + self.list_timeout - now
         if left > 0:
             await wait([asking.work], timeout=left)
+        if asking.must_repeat(outer):
+            await sleep(0)
+            return await self.list_of(name, session)
         listed = self._best_list(client, name)
         if not asking.work.done():
             asking.served = listed
@@ -255,9 +259,15 @@ class GatewayMount(TaskMount):
             return kept
         asking = self._ask(client, name, outer)
         await wait([asking.work], timeout=self.list_timeout)
-        if isinstance(asking.outcome, ServerList):
-            return asking.outcome
-        raise asking.outcome or failure(self.server_name, "timeout")
+        outcome = asking.outcome
+        if isinstance(outcome, ServerList):
+            if outcome.lock is self.upstream.lock:
+                return outcome
+        elif not asking.must_repeat(outer):
+            raise outcome or failure(self.server_name, "timeout")
+        # Or the lock was read again meanwhile.
+        await sleep(0)
+        return await self._latest_list(name, session)
 
     def _client_of(self, outer: RequestContext) -> _Client:
         if self.upstream.settings.catalogue == "shared":
@@ -294,6 +304,8 @@ class GatewayMount(TaskMount):
             walk = partial(self._walk, name, outer)
             listed = await self.repeat(True, partial(self.use, outer, walk))
         except (ProtocolError, Disconnected, TimeoutError) as error:
+            if outer.connection.endpoint.broken is not None:
+                return
             self._asking[client, name].outcome = error
             self._note_failure(about, error, outer)
             return
@@ -358,6 +370,8 @@ class GatewayMount(TaskMount):
         hidden = {key: known for key, known in hidden.items() if key not in entries}
         keys = {*entries, *(key for key, known in hidden.items() if known)}
         told = walk.until, walk.is_public, mark
+        if is_uri(name):
+            hidden = {uri: True for key in hidden for uri in spellings(key)}
         return ServerList(entries, frozenset(keys), *told, frozenset(hidden), lock)
 
 

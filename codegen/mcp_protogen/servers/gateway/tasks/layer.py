@@ -60,17 +60,15 @@ class TasksOfServers(TaskRequests):
 
     def _find(self, context: RequestContext, id: Any) -> tuple[TaskMount, OwnedTask]:
         for mount in self._mounts():
-            if (task := mount.tasks.find(context.principal_id, id)) is not None:
+            if (task := mount.find_task(context, id)) is not None:
                 return mount, task
         raise UnknownTask(f"/params/{self._id_member}")
 
     async def _list(self, session: SessionBase, params: Any) -> Any:
         context = session.__mcp_runtime__
-        principal, after = context.principal_id, _number(context.raw.get("cursor"))
+        after = _number(context.raw.get("cursor"))
         mounts: list[TaskMount] = [*self._mounts()]
-        owned = [
-            (task.number, mount, task) for mount in mounts for task in mount.tasks.of(principal)
-        ]
+        owned = [(task.number, mount, task) for mount in mounts for task in mount.tasks_of(context)]
         left = sorted(entry for entry in owned if entry[0] > after)
         cut = left[:PAGE_SIZE]
         found = await gather(*(mount.look(task, context) for _, mount, task in cut))

@@ -24,6 +24,9 @@ class OwnedTask:
     """The id for clients; `own` is that of the server."""
     own: str
     principal: str | None
+    """For whom the mount keeps it; see `UserMount.owner_of`."""
+    tool: str
+    """The name for clients."""
     remote: Remote
     user: OpenConnection
     """The connection of the client that began it."""
@@ -94,6 +97,9 @@ class OwnedTasks:
             self.forget(oldest)
 
     def add(self, task: OwnedTask) -> None:
+        if (before := self.find(task.principal, task.id)) is not None:
+            # A server may give an id twice.
+            self.forget(before)
         self._by_principal.setdefault(task.principal, {})[task.id] = task
         self._wait(task)
 

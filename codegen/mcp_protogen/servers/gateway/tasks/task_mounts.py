@@ -4,7 +4,7 @@ A task stays with the connection on which it began, also after its client has go
 session of the same principal may ask for it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, cast
@@ -52,22 +52,31 @@ class TaskMount(LeavingMount):
         self, server: ServerBase[Any], outer: OpenConnection, handlers: Mapping[str, Handler]
     ) -> Link:
         connection = ClientIdsConnection(server, outer, self.publish)
-        connection.server_name, connection.tasks = self.server_name, self.tasks
+        connection.server_name, connection.find_task = self.server_name, self.find_task
         return Link(connection, handlers)
 
     async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
         outer = session.__mcp_runtime__
         if method != CALL_TOOL or not self._may_be_task(outer):
             return await super().answer(method, session, params)
-        self.tasks.make_room(outer.principal_id)
-        return self._note_task(outer, await super().answer(method, session, params))
+        self.tasks.make_room(self.owner_of(outer))
+        return self._note_task(outer, params.name, await super().answer(method, session, params))
+
+    def tasks_of(self, outer: RequestContext) -> Iterable[OwnedTask]:
+        """Return the tasks of a client, of tools that it may still have."""
+        owned = self.tasks.of(self.owner_of(outer))
+        return [task for task in owned if self.permits("tools", task.tool, outer)]
+
+    def find_task(self, outer: RequestContext, id: object) -> OwnedTask | None:
+        """Return a task of a client by the id for clients."""
+        return next((task for task in self.tasks_of(outer) if task.id == id), None)
 
     def _may_be_task(self, outer: RequestContext) -> bool:
         if self._kind == "core":
             return "task" in outer.raw
         return self._kind is not None and has_tasks(outer.spoken, client_capabilities(outer.meta))
 
-    def _note_task(self, outer: RequestContext, result: Any) -> Any:
+    def _note_task(self, outer: RequestContext, tool: str, result: Any) -> Any:
         """Return the result of a call; if it is a task, with the id for clients."""
         is_task = declared_member(result, "result_type") == "task"
         created = result if is_task else declared_member(result, "task")
@@ -81,7 +90,8 @@ class TaskMount(LeavingMount):
         renamed = created.model_copy(update={name: id})
         state = renamed.to_wire()
         state.pop("resultType", None)
-        self.tasks.add(OwnedTask(id, own, outer.principal_id, remote, outer.connection, state))
+        owner = self.owner_of(outer)
+        self.tasks.add(OwnedTask(id, own, owner, tool, remote, outer.connection, state))
         if is_task:
             return renamed
         meta: JSONObject = declared_member(result, "meta") or {}

@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 
 from mcp_protogen.runtime.core.connection_errors import Disconnected, RevisionLost, Unsent
 from mcp_protogen.runtime.core.errors import INTERNAL_ERROR, LocalError, McpError
+from mcp_protogen.runtime.features.auth.errors import AuthorizationError
 from mcp_protogen.runtime.toolkit.remotes import cause_of
 
 _log: Final = getLogger("mcp_protogen.gateway")
@@ -32,7 +33,11 @@ _Kinds: TypeAlias = tuple[type[BaseException], ...]
 _Origin: TypeAlias = Callable[[BaseException], BaseException | None]
 OPENING: Final[_Kinds] = (Disconnected, TimeoutError)
 SENDING: Final[_Kinds] = (Unsent,)
-_NO_ANSWER: Final[_Kinds] = (Disconnected, TimeoutError, LocalError, CancelledError)
+_NO_ANSWER: Final[_Kinds] = (
+    *(Disconnected, TimeoutError, LocalError, CancelledError),
+    # One user's token could not be obtained.
+    AuthorizationError,
+)
 
 
 class Circuit:

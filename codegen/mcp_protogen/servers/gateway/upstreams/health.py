@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, TypeAlias
 from mcp_protogen.runtime.core.connection_errors import RevisionLost, Unsent
 from mcp_protogen.runtime.core.errors import McpError, ProtocolError
 from mcp_protogen.runtime.core.json import is_object
+from mcp_protogen.runtime.features.auth.errors import AuthorizationError
 from mcp_protogen.runtime.server.base import ServerBase
 from mcp_protogen.runtime.server.context import RequestContext
 from mcp_protogen.runtime.toolkit.links import Link, Work
@@ -37,10 +38,13 @@ class LastFailure:
 
 
 class Health:
-    """The last attempt to reach a server, and its connections; `hide` hides secrets in texts."""
+    """The last attempt to reach a server, and its connections; `hide` hides secrets in texts.
 
-    def __init__(self, hide: Callable[[str], str] = str) -> None:
-        self._hide = hide
+    `is_of_users` is whether connections have the tokens of users.
+    """
+
+    def __init__(self, hide: Callable[[str], str] = str, is_of_users: bool = False) -> None:
+        self._hide, self._is_of_users = hide, is_of_users
         self.state: State = "unknown"
         self.since: float | None = None
         """The time of the last change of the state, in seconds since 1970."""
@@ -69,7 +73,12 @@ class Health:
             self.note_success()
         elif isinstance(error, McpError) and is_object(error.data):
             # What clients are told has no details; it was raised for another error.
-            self.note_failure(error.data["reason"], str(error.__context__ or error))
+            reason, why = error.data["reason"], error.__context__ or error
+            if reason != "unauthorized" or not self._is_of_users:
+                self.note_failure(reason, str(why))
+            elif not isinstance(why, AuthorizationError):
+                # It refuses the token of one user.
+                self.note_success()
 
 
 class WatchedMount(LoggedMount):
@@ -116,5 +125,7 @@ class WatchedMount(LoggedMount):
             self.health.note_failure("unreachable", f"HTTP {status}")
         elif isinstance(cause, Unsent) and not isinstance(cause, RevisionLost):
             self.health.note_failure("unreachable", "the request could not be sent")
-        elif reason_of(cause) in (None, "unauthorized"):
+        elif reason_of(cause) in (None, "unauthorized") and not isinstance(
+            cause, AuthorizationError
+        ):
             self.health.note_success()

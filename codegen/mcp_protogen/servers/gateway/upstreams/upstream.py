@@ -35,14 +35,14 @@ class UpstreamServer:
         hide: Callable[[str], str] = str,
     ) -> None:
         self.settings, self.names = settings, names
-        self.health, self.counts = Health(hide), Counts()
+        exchange = settings.token_exchange
+        self.health, self.counts = Health(hide, exchange is not None), Counts()
         self.last_keys: dict[str, frozenset[str]] = {}
         """The names and URIs of its last list for any client, by list."""
         self.circuit: Final = Circuit(settings.name)
         self.limits = CallLimits(settings.limits)
         self.rules = AccessRules(rules)
         self.lock = ItemLock(settings)
-        exchange = settings.token_exchange
         self.exchange = None if exchange is None else TokenExchange(exchange, settings.name)
         self._said: set[str] = set()
 
@@ -55,6 +55,12 @@ class UpstreamServer:
         """Take the accepted items of other settings, which are the same but for these."""
         if settings != self.settings:
             self.settings, self.lock = settings, ItemLock(settings)
+
+    def go_on_from(self, before: "UpstreamServer") -> None:
+        """Take the place of a server with other settings or rules: counts and limits go on."""
+        self.counts = before.counts
+        if self.settings.limits == before.settings.limits:
+            self.limits = before.limits
 
     def say_once(self, text: str) -> None:
         """Log a warning about its items, unless it was logged before."""

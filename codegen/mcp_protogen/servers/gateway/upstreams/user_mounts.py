@@ -84,6 +84,12 @@ class UserMount(WatchedMount):
         clients = [principal.claims.get(name) for name in _CLIENTS]
         return json_text([principal.id, sorted(principal.scopes), clients]).decode()
 
+    def permits(self, kind: str, key: str, context: RequestContext) -> bool:
+        """Return whether a client may have an item, by the name or URI that it uses."""
+        rules = self.upstream.rules
+        own = self.prefix.strip(kind, key) if rules else None
+        return own is None or rules.permit(kind, own, context.principal)
+
     def _key(self, outer: RequestContext) -> RemoteKey:
         key = super()._key(outer)
         is_named = key.connection is not None or key in self._remotes
