@@ -14,6 +14,7 @@ from support.http.serving import Site
 from support.revisions import ERAS, HANDSHAKE, OLD
 from support.sessions.talking import client, pkg
 from support.tables import case
+from support.tasks.gateway import CLIENTS, SERVERS
 from support.toolkit.mounting import app, only, text_of
 
 REFUSED = "The server of up refuses the credentials that it was sent"
@@ -208,3 +209,18 @@ async def test_no_token_is_in_the_log_or_in_an_answer(caplog: pytest.LogCaptureF
     assert any("HTTP 403" in text and "no Bearer (token)" in text for text in own_log)
     for text in own_log:
         assert not any(token in text for token in (WRITING, "issued-", SECRET)), text
+
+
+async def test_task_of_one_client_is_unknown_to_another_of_the_same_user() -> None:
+    for revision in ERAS:
+        theirs = SERVERS[revision]()
+        async with exchanging(only(theirs)) as made:
+            ada = client_at(made.site.url, CLIENTS[revision](), **ADA)
+            other = client_at(made.site.url, CLIENTS[revision](), **bearing(READING))
+            async with ada as one, other as two:
+                handle = await one.start_task("up_slow")
+                with case(revision), pytest.raises(pkg.McpError) as raised:
+                    await two.task(handle.to_json()).status()
+                assert raised.value.code == -32602
+                theirs.go_on.set()
+                assert (await handle.result()).text == "slow is done"

@@ -1,5 +1,6 @@
 """Requests about tasks: with the ids of servers towards servers, and those for clients back."""
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from mcp_protogen.runtime.core.json import JSONObject
@@ -14,7 +15,7 @@ from mcp_protogen.runtime.rules.task_methods import CORE_CHANGED
 from mcp_protogen.runtime.server.context import Reports, RequestContext
 from mcp_protogen.runtime.toolkit.links import MountedConnection, MountedContext
 from mcp_protogen.runtime.toolkit.remotes import RemoteKey
-from mcp_protogen.servers.gateway.tasks.owned import OwnedTask, OwnedTasks
+from mcp_protogen.servers.gateway.tasks.owned import OwnedTask
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -41,7 +42,7 @@ class ClientIdsConnection(MountedConnection):
     """A connection of a client to a server whose messages name tasks."""
 
     server_name: str
-    tasks: OwnedTasks
+    find_task: Callable[[RequestContext, str], OwnedTask | None]
 
     def context(self, outer: RequestContext) -> MountedContext:
         return ClientIdsContext(self, outer)
@@ -50,11 +51,11 @@ class ClientIdsConnection(MountedConnection):
 class ClientIdsContext(MountedContext):
     """A request whose messages to the client have the client's ids of tasks."""
 
-    __slots__ = ("_server_name", "_tasks")
+    __slots__ = ("_find_task", "_server_name")
 
     def __init__(self, connection: ClientIdsConnection, outer: RequestContext) -> None:
         super().__init__(connection, outer)
-        self._tasks, self._server_name = connection.tasks, connection.server_name
+        self._find_task, self._server_name = connection.find_task, connection.server_name
 
     @property
     def reports(self) -> Reports:
@@ -77,7 +78,7 @@ class ClientIdsContext(MountedContext):
             member = self.table.rules.task_id
             wire: JSONObject = given.to_wire()
             id = client_id(self._server_name, wire[member])
-            if (task := self._tasks.find(self.principal_id, id)) is None:
+            if (task := self._find_task(self, id)) is None:
                 return
             wire[member] = id
             task.note(wire)

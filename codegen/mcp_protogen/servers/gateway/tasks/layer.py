@@ -39,7 +39,7 @@ def declare_tasks(table: MethodTable) -> JSONObject:
 
 
 class TasksOfServers(TaskRequests):
-    """Sends requests about tasks to their servers; a task is known to its principal alone."""
+    """Sends requests about tasks to their servers; a task is known to its owner alone."""
 
     def __init__(self, runtime: RemountingRuntime, table: MethodTable, tells_apart: bool) -> None:
         super().__init__(runtime, table, tells_apart)
@@ -60,16 +60,17 @@ class TasksOfServers(TaskRequests):
 
     def _find(self, context: RequestContext, id: Any) -> tuple[TaskMount, OwnedTask]:
         for mount in self._servers.mounts_with_requests:
-            if (task := mount.tasks.find(context.principal_id, id)) is not None:
+            if (task := mount.find_task(context, id)) is not None:
                 return mount, task
         raise UnknownTask(f"/params/{self._id_member}")
 
     async def _list(self, session: SessionBase, params: Any) -> Any:
         context = session.__mcp_runtime__
-        principal, after = context.principal_id, _number(context.raw.get("cursor"))
-        mounts = self._servers.mounts_with_requests
+        after = _number(context.raw.get("cursor"))
         owned = [
-            (task.number, mount, task) for mount in mounts for task in mount.tasks.of(principal)
+            (task.number, mount, task)
+            for mount in self._servers.mounts_with_requests
+            for task in mount.tasks.of(mount.owner_of(context))
         ]
         left = sorted(entry for entry in owned if entry[0] > after)
         cut = left[:PAGE_SIZE]

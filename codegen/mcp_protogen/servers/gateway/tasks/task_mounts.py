@@ -71,20 +71,23 @@ class TaskMount(LeavingMount):
         self, server: ServerBase[Any], outer: OpenConnection, handlers: Mapping[str, Handler]
     ) -> Link:
         connection = ClientIdsConnection(server, outer, self.publish)
-        connection.server_name, connection.tasks = self.server_name, self.tasks
+        connection.server_name, connection.find_task = self.server_name, self.find_task
         return Link(connection, handlers)
 
     async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
         outer = session.__mcp_runtime__
         if method != CALL_TOOL or not self._may_be_task(outer):
             return await super().answer(method, session, params)
-        self.tasks.make_room(outer.principal_id)
+        self.tasks.make_room(self.owner_of(outer))
         # The connection must not end between the answer and the task in it.
         remote = self._begin_use(outer)
         try:
             return self._note_task(outer, await super().answer(method, session, params))
         finally:
             self._end_use(remote, outer)
+
+    def find_task(self, outer: RequestContext, id: Any) -> OwnedTask | None:
+        return self.tasks.find(self.owner_of(outer), id)
 
     def _may_be_task(self, outer: RequestContext) -> bool:
         if self._kind == "core":
@@ -105,7 +108,8 @@ class TaskMount(LeavingMount):
         renamed = created.model_copy(update={name: id})
         state = renamed.to_wire()
         state.pop("resultType", None)
-        self.tasks.add(OwnedTask(id, own, outer.principal_id, remote, outer.connection, state))
+        owner = self.owner_of(outer)
+        self.tasks.add(OwnedTask(id, own, owner, remote, outer.connection, state))
         if is_task:
             return renamed
         meta: JSONObject = declared_member(result, "meta") or {}
@@ -169,4 +173,4 @@ class TaskMount(LeavingMount):
         if not task.has_ended:
             with suppress(McpError):
                 await wait_within(self._settings.list_timeout, self.ask_about(GET, task, outer))
-        return task.state if self.tasks.find(task.principal, task.id) is task else None
+        return task.state if self.tasks.find(task.owner, task.id) is task else None
