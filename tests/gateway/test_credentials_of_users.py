@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 from mcp_protogen.runtime.features.auth.errors import OAuthError, Unreachable
-from mcp_protogen.servers.gateway.circuit import MOST_FAILURES, OPENING, Circuit
+from mcp_protogen.servers.gateway.upstreams.circuit import MOST_FAILURES, OPENING, Circuit
 from support.auth.guarding import ADA, BEN, OTHER, READING, WRITING, bearing
 from support.gateway.exchanging import ENDPOINT, SECRET, Exchanging, exchanging
 from support.gateway.gateways import client_at
@@ -16,6 +16,7 @@ from support.http.serving import Site
 from support.revisions import ERAS, HANDSHAKE, OLD
 from support.sessions.talking import client, pkg
 from support.tables import case
+from support.tasks.gateway import CLIENTS, SERVERS
 from support.toolkit.mounting import app, only, text_of
 
 REFUSED = "The server of up refuses the credentials that it was sent"
@@ -252,3 +253,18 @@ async def test_no_token_is_in_the_log_or_in_an_answer(caplog: pytest.LogCaptureF
     assert any("HTTP 403" in text and "no Bearer (token)" in text for text in own_log)
     for text in own_log:
         assert not any(token in text for token in (WRITING, "issued-", SECRET)), text
+
+
+async def test_task_of_one_client_is_unknown_to_another_of_the_same_user() -> None:
+    for revision in ERAS:
+        theirs = SERVERS[revision]()
+        async with exchanging(only(theirs)) as made:
+            ada = client_at(made.site.url, CLIENTS[revision](), **ADA)
+            other = client_at(made.site.url, CLIENTS[revision](), **bearing(READING))
+            async with ada as one, other as two:
+                handle = await one.start_task("up_slow")
+                with case(revision), pytest.raises(pkg.McpError) as raised:
+                    await two.task(handle.to_json()).status()
+                assert raised.value.code == -32602
+                theirs.go_on.set()
+                assert (await handle.result()).text == "slow is done"

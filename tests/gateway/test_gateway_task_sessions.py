@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 from mcp_protogen.runtime.testing import in_memory
 from mcp_protogen.runtime.toolkit.remotes import Remote, RemoteKey
-from mcp_protogen.servers.gateway.settings import RuleSettings
+from mcp_protogen.servers.gateway.settings.settings import RuleSettings
 from mcp_protogen.servers.gateway.tasks import owned
 from mcp_revisions import McpError
 from support.auth.guarding import GUARD, READING, WRITING, bearing

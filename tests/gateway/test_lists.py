@@ -5,7 +5,7 @@ import logging
 from typing import Any
 
 import pytest
-from mcp_protogen.servers.gateway.lock_page import list_items
+from mcp_protogen.servers.gateway.pages.lock_page import list_items
 from support.coroutines import SkippingLoop, run
 from support.gateway.gateways import behind, client_of, gateway
 from support.gateway.listing import MEMBERS, Listing, tool, tools_of

@@ -8,7 +8,11 @@ from typing import Any
 
 import pytest
 from mcp_protogen.servers.gateway.gateway import Gateway
-from mcp_protogen.servers.gateway.settings.settings import AuthSettings, ServerSettings
+from mcp_protogen.servers.gateway.settings.settings import (
+    AuthSettings,
+    ExchangeSettings,
+    ServerSettings,
+)
 from support.gateway.gateways import behind, client_of, gateway_settings, serve_gateway
 from support.gateway.listing import Listing, tools_of
 from support.revisions import ERAS, HANDSHAKE, OLD, REVISIONS, STATELESS
@@ -399,6 +403,24 @@ async def test_gateway_is_ready_once_servers_that_a_reload_requires_are_reached(
                 apply(gateway, at_new_address("b", Listing(), required=True))
             await asyncio.sleep(5)
             assert (await site.http.get("/ready")).status_code == 200
+
+
+async def test_answer_of_a_server_that_has_changed_makes_no_gateway_ready() -> None:
+    answer = asyncio.Event()
+
+    async def open_slowly() -> Any:
+        await answer.wait()
+        raise pkg.HttpError(401, "Who are you?")
+
+    exchange = ExchangeSettings(exchange="https://login.example.com/token", audience="b")
+    changed = at_new_address("b", None, required=True, token_exchange=exchange)
+    gateway = gateway_of(behind("b", open_slowly, required=True, token_exchange=exchange))
+    async with serve_gateway(gateway) as site:
+        await asyncio.sleep(1)
+        apply(gateway, changed)
+        answer.set()
+        await asyncio.sleep(1)
+        assert (await site.http.get("/ready")).json() == {"status": "waiting for b"}
 
 
 async def test_old_and_new_settings_that_cannot_be_mounted_change_nothing(

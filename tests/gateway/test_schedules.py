@@ -13,23 +13,31 @@ from random import Random
 from typing import Any, Final
 
 import pytest
+from mcp_protogen.runtime.core.errors import INVALID_PARAMS
 from mcp_protogen.servers.gateway.endpoint import make_app
 from mcp_protogen.servers.gateway.gateway import Gateway
-from mcp_protogen.servers.gateway.settings.settings import GatewaySettings, ServerSettings
+from mcp_protogen.servers.gateway.settings.settings import (
+    GatewaySettings,
+    RuleSettings,
+    ServerSettings,
+)
+from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
 from support import tables
 from support.auth.guarding import OTHER, WRITING, authentication, bearing
 from support.gateway.gateways import behind, gateway_settings
 from support.gateway.listing import tools_of
 from support.http.memory_http import MemoryHttp
-from support.revisions import ERAS
+from support.revisions import ERAS, STATELESS
 from support.sessions.talking import pkg
 from support.tables import case
-from support.toolkit.mounting import ASKING, app, only, revision_of, text_of
+from support.tasks.gateway import CLIENTS
+from support.toolkit.mounting import ASKING, only, revision_of, text_of
 
 SCHEDULES: Final = 1000
 SAMPLE: Final = 12
 STEPS: Final = 14
 NAMES: Final = ("s0", "s1", "s2", "s3")
+TOOLS: Final = [f"{name}_{tool}" for name in NAMES for tool in ("work", "job")]
 STEADY: Final = "s0"
 """A server to which nothing happens."""
 USERS: Final = (WRITING, OTHER)
@@ -54,8 +62,11 @@ class StoppableServer:
 
     def start(self) -> None:
         """Serve without any session of before."""
-        made = app(self.revision, self.name)
+        kind: Any = pkg.load(self.revision).App
+        bases = (TasksServer, kind) if self.revision == STATELESS else (kind,)
+        made: Any = type("Tools", bases, {})(self.name)
         made.tool(self._work_tool())
+        made.tool(self._do_job, name="job", task=True)
         made.middleware = (self._delay_lists,)
         if self.http.app is not None:
             self._old.append(self.http.app)
@@ -75,6 +86,11 @@ class StoppableServer:
 
         work.__annotations__["session"] = session_type
         return work
+
+    async def _do_job(self, text: str, seconds: float) -> str:
+        await asyncio.sleep(seconds)
+        self.done[text] += 1
+        return f"{self.name} {text}"
 
     async def _delay_lists(self, call: Any, next: Any) -> Any:
         if call.method == "tools/list":
@@ -107,7 +123,7 @@ class User:
     def __init__(self, number: int, revision: str, worker: MemoryHttp) -> None:
         self.number = number
         self.worker, self.worker_name = worker, f"worker {number % 2}"
-        self.token = USERS[number % len(USERS)]
+        self.token = USERS[number // 2 % len(USERS)]
         self.revision = revision
         self.heard: list[str] = []
         m: Any = pkg.load(revision).models
@@ -116,7 +132,7 @@ class User:
             self.heard.append(params.message)
             return m.ElicitResult(action="accept", content={"value": 42})
 
-        kind = pkg.load(revision).Client
+        kind = CLIENTS[revision]
         self.client: Any = type("Asked", (kind,), {"on_elicit": on_elicit})()
         self._opener = pkg.open_http(URL, http=worker.client, headers=bearing(self.token))
 
@@ -132,9 +148,11 @@ class Schedule:
         self.servers = {name: StoppableServer(name, self.random) for name in NAMES}
         self.shown = [*NAMES]
         """The names of the servers in the file, in its order."""
+        self.closed = ""
+        """The server that only one principal may use."""
         self.events = Counter[str]()
         """What has happened to each server or worker, in which calls may have been lost."""
-        self.answered = 0
+        self.answered = self.answered_tasks = 0
         self.workers = [MemoryHttp(), MemoryHttp()]
         self._gateways: dict[MemoryHttp, Gateway] = {}
         self._apps: list[Any] = []
@@ -148,7 +166,11 @@ class Schedule:
             self.servers[name].settings(opener_digest=str(self._versions[name]))
             for name in self.shown
         )
-        return gateway_settings(*servers, list_timeout=0.5)
+        rules = (RuleSettings(servers=(self.closed,), principals=("ada",)),) * bool(self.closed)
+        return gateway_settings(*servers, rules=rules, list_timeout=0.5)
+
+    def _permits(self, user: User, server: str) -> bool:
+        return server != self.closed or user.token != OTHER
 
     def _start(self, worker: MemoryHttp) -> None:
         gateway = Gateway(self._settings(), pkg)
@@ -180,7 +202,14 @@ class Schedule:
 
     def steps(self) -> list[Any]:
         at_servers = [self._stop, self._kill, self._start_again, self._expire, self._be_slow]
-        return [*[self._call] * 7, self._list, *at_servers, self._reload, self._restart_worker]
+        return [
+            *[self._call] * 7,
+            *[self._start_task] * 4,
+            self._list,
+            *at_servers,
+            self._reload,
+            self._restart_worker,
+        ]
 
     def _any_server(self) -> StoppableServer:
         return self.servers[self.random.choice(NAMES[1:])]
@@ -208,15 +237,21 @@ class Schedule:
             server.start()
 
     def _be_slow(self, _: User) -> None:
-        self._any_server().list_delay = self.random.choice((0.0, 0.3, 3.0, 90.0))
+        server = self._any_server()
+        self.events[f"{server.name} lists"] += 1
+        server.list_delay = self.random.choice((0.0, 0.3, 3.0, 90.0))
 
     def _reload(self, _: User) -> None:
         others = self.random.sample(NAMES[1:], self.random.randint(0, len(NAMES) - 1))
         changed = self.random.choice(NAMES[1:])
         self._versions[changed] += 1
+        closed = self.random.choice(("", "", *NAMES[1:]))
+        # A server has changed if its rules have.
+        new_rules = {closed, self.closed} if closed != self.closed else set[str]()
         for name in NAMES[1:]:
-            self.events[name] += name == changed or (name in others) != (name in self.shown)
-        self.shown = [*others, STEADY]
+            is_new = name == changed or name in new_rules
+            self.events[name] += is_new or (name in others) != (name in self.shown)
+        self.shown, self.closed = [*others, STEADY], closed
         for gateway in self._gateways.values():
             gateway.apply(self._settings())
 
@@ -230,13 +265,16 @@ class Schedule:
         self._calls.append(asyncio.create_task(self._check_list(user)))
 
     async def _check_list(self, user: User) -> None:
+        closed, before = self.closed, self.events[self.closed]
         try:
             listed = await tools_of(user.client)
         except (pkg.McpError, *_LOST):
             assert self.events[user.worker_name]
         else:
-            assert {*listed} <= {f"{name}_work" for name in NAMES}
+            assert {*listed} <= {*TOOLS}
             assert len({*listed}) == len(listed)
+            if closed == self.closed and before == self.events[closed]:
+                assert all(self._permits(user, name.split("_")[0]) for name in listed)
 
     def _call(self, user: User) -> None:
         text = f"{user.number}-{len(self._calls)}"
@@ -248,7 +286,8 @@ class Schedule:
         seconds = self.random.choice((0, 0.001, 0.1, 1.0, 10.0))
         concerned = [server.name, user.worker_name, *([f"{server.name} sessions"] * asks)]
         before = {name: self.events[name] for name in concerned}
-        was_served = server.name in self.shown and server.http.app is not None
+        is_permitted = self._permits(user, server.name)
+        was_served = is_permitted and server.name in self.shown and server.http.app is not None
         arguments = {"text": text, "seconds": seconds, "asks": asks}
         try:
             result = await user.client.call_tool(
@@ -261,10 +300,58 @@ class Schedule:
             changed = any(self.events[name] > before[name] for name in concerned)
             self._check_failure(error, user, server, text, was_served and not changed)
         else:
+            assert is_permitted or self.events[server.name] > before[server.name]
             expected = f"{server.name} {text}{' 42' if asks else ''}"
             assert (result.text, bool(result.is_error)) == (expected, False), (expected, result)
             self.answered += 1
         assert sum(server.done[key] for key in (text, f"{text} 42")) <= 1
+
+    def _start_task(self, user: User) -> None:
+        text = f"{user.number}-{len(self._calls)}"
+        self._calls.append(asyncio.create_task(self._check_task(user, text)))
+
+    async def _check_task(self, user: User, text: str) -> None:
+        server = self.servers[self.random.choice(NAMES)]
+        seconds = self.random.choice((0, 0.1, 5.0, 20.0))
+        is_cancelled, pause = self.random.random() < 0.3, self.random.choice((0, 1.0, 30.0))
+        # Bridges list tools to know which may be tasks.
+        parts = [f"{server.name} {part}" for part in ("sessions", "lists")]
+        concerned = server.name, user.worker_name, *parts
+        before = [self.events[name] for name in concerned]
+        is_permitted = self._permits(user, server.name)
+        is_served = server.name in self.shown and server.http.app is not None
+        is_well = is_permitted and is_served and server.list_delay < 60
+        arguments = {"text": text, "seconds": seconds}
+        try:
+            handle = await user.client.start_task(f"{server.name}_job", arguments, timeout=1000)
+            await asyncio.sleep(pause)
+            if is_cancelled:
+                await handle.cancel()
+            result = await handle.result()
+        except pkg.TaskCancelled:
+            assert is_cancelled
+        except (pkg.McpError, pkg.LocalError, *_LOST) as error:
+            is_same = before == [self.events[name] for name in concerned]
+            self._check_failed_task(error, user, server, is_well and is_same)
+        else:
+            assert is_permitted or self.events[server.name] > before[0]
+            assert (result.text, bool(result.is_error)) == (f"{server.name} {text}", False), result
+            self.answered_tasks += 1
+        assert server.done[text] <= 1
+
+    def _check_failed_task(
+        self, error: Exception, user: User, server: StoppableServer, is_well: bool
+    ) -> None:
+        if self.events[user.worker_name]:
+            return
+        assert server.name != STEADY, error
+        if isinstance(error, pkg.LocalError):
+            return  # The last list had no such tool.
+        data: Any = getattr(error, "data", None)
+        reason = data["reason"] if data and "reason" in data else None
+        is_unknown = getattr(error, "code", None) == INVALID_PARAMS
+        assert is_unknown or reason in REASONS, error
+        assert not is_well or reason == "open", error
 
     def _check_progress(self, text: str, progress: Any) -> None:
         assert progress.message in (None, text)
@@ -279,7 +366,8 @@ class Schedule:
         data: Any = getattr(error, "data", None)
         reason = data["reason"] if data else None
         if reason is None:
-            assert f"{server.name}_work" in str(error) and server.name not in self.shown, error
+            is_hidden = server.name not in self.shown or not self._permits(user, server.name)
+            assert f"{server.name}_work" in str(error) and is_hidden, error
             return
         assert reason in REASONS, error
         assert not is_well or reason == "open", error
@@ -292,7 +380,7 @@ class Schedule:
             server.list_delay = 0.0
             if server.http.app is None:
                 server.start()
-        self.shown = [*NAMES]
+        self.shown, self.closed = [*NAMES], ""
         for worker in self.workers:
             self._gateways[worker].apply(self._settings())
         await asyncio.sleep(1000)
@@ -302,7 +390,7 @@ class Schedule:
             for user in others:
                 await tools_of(user.client)
                 await asyncio.sleep(10)
-                assert await tools_of(user.client) == [f"{name}_work" for name in NAMES]
+                assert await tools_of(user.client) == TOOLS
                 for name in NAMES:
                     text = await text_of(user.client, f"{name}_work", text="x", seconds=0)
                     assert text == f"{name} x"
@@ -317,10 +405,11 @@ class Schedule:
 @pytest.mark.long
 @pytest.mark.skips_time(within=1e9)
 async def test_no_call_is_lost_mistaken_or_repeated() -> None:
-    answered = 0
+    answered = answered_tasks = 0
     for seed in tables.some(range(SCHEDULES), SAMPLE, "schedules of gateways"):
         with case(seed):
             schedule = Schedule(seed)
             await schedule.run()
             answered += schedule.answered
-    assert answered > SAMPLE
+            answered_tasks += schedule.answered_tasks
+    assert answered > SAMPLE and answered_tasks > SAMPLE

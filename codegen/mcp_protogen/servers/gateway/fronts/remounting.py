@@ -37,6 +37,11 @@ class RemountingRuntime(ToolkitRuntime):
         """The servers, in the order of the file."""
         return cast(Sequence[GatewayMount], self.catalogue.mounts)
 
+    @property
+    def mounts_with_requests(self) -> Sequence[GatewayMount]:
+        """The servers, and those that have left, but may still have requests or tasks."""
+        return [*self.mounts, *self._left]
+
     def find_owners(self, kind: str, key: str) -> Sequence[GatewayMount]:
         """Return the servers that may have an item."""
         return _owners_in(self.mounts, kind, key)

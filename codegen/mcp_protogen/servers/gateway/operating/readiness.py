@@ -66,13 +66,11 @@ class Readiness:
         while self._missing.get(server.name) is upstream:
             try:
                 async with timeout(_OPENING), self._connect(server.opener):
-                    upstream.health.note_success()
-                    if self._missing.get(server.name) is upstream:
-                        del self._missing[server.name]
+                    self._note_reached(upstream)
             except ERRORS as error:
                 if wants_user(server, error):
-                    upstream.health.note_success()
-                    self._missing.pop(server.name, None)
+                    self._note_reached(upstream)
+                if self._missing.get(server.name) is not upstream:
                     return
                 reason = reason_of(error) or "unreachable"
                 upstream.health.note_failure(reason, str(error))
@@ -80,3 +78,10 @@ class Readiness:
                 _log.warning(text, server.name, error, pause)
                 await sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _note_reached(self, upstream: UpstreamServer) -> None:
+        upstream.health.note_success()
+        name = upstream.settings.name
+        # Another server may have its name by now.
+        if self._missing.get(name) is upstream:
+            del self._missing[name]

@@ -1,10 +1,10 @@
 """The tasks of all servers, as the clients of one revision see them."""
 
 from asyncio import gather, sleep
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from mcp_protogen.runtime.core.errors import INTERNAL_ERROR, InvalidParams, McpError
 from mcp_protogen.runtime.core.json import JSONObject, without
@@ -24,7 +24,7 @@ from mcp_protogen.runtime.server.base import SessionBase
 from mcp_protogen.runtime.server.connection import ServerConnection
 from mcp_protogen.runtime.server.context import RequestContext
 from mcp_protogen.runtime.server.layers import Follow, Following
-from mcp_protogen.runtime.toolkit.toolkit_runtime import ToolkitRuntime
+from mcp_protogen.servers.gateway.fronts.remounting import RemountingRuntime
 from mcp_protogen.servers.gateway.tasks.owned import OwnedTask
 from mcp_protogen.servers.gateway.tasks.task_mounts import TaskMount
 
@@ -39,11 +39,11 @@ def declare_tasks(table: MethodTable) -> JSONObject:
 
 
 class TasksOfServers(TaskRequests):
-    """Sends requests about tasks to their servers; a task is known to its principal alone."""
+    """Sends requests about tasks to their servers; a task is known to its owner alone."""
 
-    def __init__(self, runtime: ToolkitRuntime, table: MethodTable, tells_apart: bool) -> None:
+    def __init__(self, runtime: RemountingRuntime, table: MethodTable, tells_apart: bool) -> None:
         super().__init__(runtime, table, tells_apart)
-        self._mounts: Callable[[], Sequence[Any]] = lambda: runtime.catalogue.mounts
+        self._servers: Final = runtime
         self._id_member = table.rules.task_id
         self.handlers = {
             method: self._list if method == LIST else partial(self._ask, method)
@@ -59,7 +59,7 @@ class TasksOfServers(TaskRequests):
         return result_of(session, method, await mount.ask_about(method, task, context))
 
     def _find(self, context: RequestContext, id: Any) -> tuple[TaskMount, OwnedTask]:
-        for mount in self._mounts():
+        for mount in self._servers.mounts_with_requests:
             if (task := mount.find_task(context, id)) is not None:
                 return mount, task
         raise UnknownTask(f"/params/{self._id_member}")
@@ -67,8 +67,11 @@ class TasksOfServers(TaskRequests):
     async def _list(self, session: SessionBase, params: Any) -> Any:
         context = session.__mcp_runtime__
         after = _number(context.raw.get("cursor"))
-        mounts: list[TaskMount] = [*self._mounts()]
-        owned = [(task.number, mount, task) for mount in mounts for task in mount.tasks_of(context)]
+        owned = [
+            (task.number, mount, task)
+            for mount in self._servers.mounts_with_requests
+            for task in mount.tasks_of(context)
+        ]
         left = sorted(entry for entry in owned if entry[0] > after)
         cut = left[:PAGE_SIZE]
         found = await gather(*(mount.look(task, context) for _, mount, task in cut))

@@ -18,13 +18,13 @@ _LIMITS = TaskOptions()
 
 @dataclass(eq=False, slots=True)
 class OwnedTask:
-    """A task of a principal at a server, which one connection to the server knows."""
+    """A task at a server, which one connection to the server knows."""
 
     id: str
     """The id for clients; `own` is that of the server."""
     own: str
-    principal: str | None
-    """For whom the mount keeps it; see `UserMount.owner_of`."""
+    owner: str | None
+    """The principal; if tokens are exchanged for its clients, one client of it."""
     tool: str
     """The name for clients."""
     remote: Remote
@@ -70,26 +70,26 @@ class OwnedTask:
 
 
 class OwnedTasks:
-    """The tasks at a server, by principals, while the server keeps them."""
+    """The tasks at a server, by owners, while the server keeps them."""
 
     def __init__(self, release: Callable[[Remote], None]) -> None:
-        self._by_principal: dict[str | None, dict[str, OwnedTask]] = {}
+        self._by_owner: dict[str | None, dict[str, OwnedTask]] = {}
         self._release = release
         """Called with the connection of a task that is no longer kept."""
 
     def __iter__(self) -> Iterator[OwnedTask]:
-        for tasks in self._by_principal.values():
+        for tasks in self._by_owner.values():
             yield from tasks.values()
 
-    def of(self, principal: str | None) -> Iterable[OwnedTask]:
-        return self._by_principal.get(principal, {}).values()
+    def of(self, owner: str | None) -> Iterable[OwnedTask]:
+        return self._by_owner.get(owner, {}).values()
 
-    def find(self, principal: str | None, id: Any) -> OwnedTask | None:
-        return self._by_principal.get(principal, {}).get(id)
+    def find(self, owner: str | None, id: Any) -> OwnedTask | None:
+        return self._by_owner.get(owner, {}).get(id)
 
-    def make_room(self, principal: str | None) -> None:
-        """Forget the oldest ended task of a principal with many; else raise `TooManyTasks`."""
-        tasks = self._by_principal.get(principal, {})
+    def make_room(self, owner: str | None) -> None:
+        """Forget the oldest ended task of an owner with many; else raise `TooManyTasks`."""
+        tasks = self._by_owner.get(owner, {})
         if len(tasks) >= _LIMITS.max_tasks:
             oldest = next((task for task in tasks.values() if task.has_ended), None)
             if oldest is None:
@@ -97,10 +97,10 @@ class OwnedTasks:
             self.forget(oldest)
 
     def add(self, task: OwnedTask) -> None:
-        if (before := self.find(task.principal, task.id)) is not None:
+        if (before := self.find(task.owner, task.id)) is not None:
             # A server may give an id twice.
             self.forget(before)
-        self._by_principal.setdefault(task.principal, {})[task.id] = task
+        self._by_owner.setdefault(task.owner, {})[task.id] = task
         self._wait(task)
 
     def _wait(self, task: OwnedTask) -> None:
@@ -113,11 +113,11 @@ class OwnedTasks:
 
     def forget(self, task: OwnedTask) -> None:
         """Forget a task that its server no longer knows."""
-        tasks = self._by_principal.get(task.principal, {})
+        tasks = self._by_owner.get(task.owner, {})
         if tasks.pop(task.id, None) is None:
             return
         if not tasks:
-            del self._by_principal[task.principal]
+            del self._by_owner[task.owner]
         if task.timer is not None:
             task.timer.cancel()
         task.note_end()

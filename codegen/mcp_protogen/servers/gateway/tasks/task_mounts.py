@@ -25,7 +25,7 @@ from mcp_protogen.runtime.toolkit.remotes import Remote, RemoteKey
 from mcp_protogen.runtime.transports.base import wait_within
 from mcp_protogen.servers.gateway.tasks.contexts import AboutTask, ClientIdsConnection, client_id
 from mcp_protogen.servers.gateway.tasks.owned import OwnedTask, OwnedTasks
-from mcp_protogen.servers.gateway.upstreams.leaving import LeavingMount
+from mcp_protogen.servers.gateway.upstreams.leaving import LeavingMount, ServerLeft
 
 
 class TaskMount(LeavingMount):
@@ -38,7 +38,26 @@ class TaskMount(LeavingMount):
         self._kind = task_kind(above.TABLE)
 
     def keeps(self, remote: Remote) -> bool:
-        return super().keeps(remote) or any(task.remote is remote for task in self.tasks)
+        return super().keeps(remote) or self._has_task(remote)
+
+    def _has_task(self, remote: Remote) -> bool:
+        return any(task.remote is remote for task in self.tasks)
+
+    def _end_unused(self, remote: Remote) -> None:
+        # Clients come back for the results of tasks.
+        if not self._has_task(remote):
+            super()._end_unused(remote)
+
+    def _end_all(self) -> None:
+        for task in [*self.tasks]:
+            self.tasks.forget(task)
+        super()._end_all()
+
+    def awaits(self, outer: RequestContext) -> bool:
+        if not isinstance(outer, AboutTask):
+            return super().awaits(outer)
+        remote = self._remotes.get(outer.key)
+        return remote is not None and not remote.is_over
 
     def _release(self, remote: Remote) -> None:
         if self._remotes.get(remote.key) is remote and not self.keeps(remote):
@@ -60,7 +79,13 @@ class TaskMount(LeavingMount):
         if method != CALL_TOOL or not self._may_be_task(outer):
             return await super().answer(method, session, params)
         self.tasks.make_room(self.owner_of(outer))
-        return self._note_task(outer, params.name, await super().answer(method, session, params))
+        # The connection must not end between the answer and the task in it.
+        remote = self._begin_use(outer)
+        try:
+            answer = await super().answer(method, session, params)
+            return self._note_task(outer, params.name, answer)
+        finally:
+            self._end_use(remote, outer)
 
     def tasks_of(self, outer: RequestContext) -> Iterable[OwnedTask]:
         """Return the tasks of a client, of tools that it may still have."""
@@ -109,10 +134,11 @@ class TaskMount(LeavingMount):
             return answer
         except McpError as error:
             is_gone = self._remotes.get(inner.key) is not task.remote
-            if error.code != INVALID_PARAMS or not (is_gone or method == GET):
+            is_unknown = error.code == INVALID_PARAMS and (is_gone or method == GET)
+            if not is_unknown and not isinstance(error, ServerLeft):
                 raise
             self.tasks.forget(task)
-            if not is_gone:
+            if is_unknown and not is_gone:
                 raise
             text = f"The server of {self.server_name} has gone, and with it the task"
             raise McpError(INVALID_PARAMS, text) from error
@@ -154,4 +180,4 @@ class TaskMount(LeavingMount):
         if not task.has_ended:
             with suppress(McpError):
                 await wait_within(self._settings.list_timeout, self.ask_about(GET, task, outer))
-        return task.state if self.tasks.find(task.principal, task.id) is task else None
+        return task.state if self.tasks.find(task.owner, task.id) is task else None

@@ -72,11 +72,11 @@ class Circuit:
         try:
             yield
         except BaseException as error:
-            cause = origin(error)
-            if _is_unreachable(cause, failures):
-                self._note_failure(is_probe)
-            elif not isinstance(cause, _NO_ANSWER):
+            reached = is_reached(origin(error), failures)
+            if reached:
                 self._note_answer()
+            elif reached is False:
+                self._note_failure(is_probe)
             raise
         else:
             self._note_answer()
@@ -104,6 +104,12 @@ class Circuit:
         self._failures, self._pause = 0, 0.0
 
 
-def _is_unreachable(error: BaseException | None, failures: _Kinds) -> bool:
+def is_reached(error: BaseException | None, failures: _Kinds) -> bool | None:
+    """Return whether a server was reached, by why an attempt has failed; None if that is unclear.
+
+    `failures` are those of an attempt that cannot reach it.
+    """
     is_failure = isinstance(error, failures) and not isinstance(error, RevisionLost)
-    return is_failure or getattr(error, "status", None) in _OF_PROXIES
+    if is_failure or getattr(error, "status", None) in _OF_PROXIES:
+        return False
+    return None if isinstance(error, _NO_ANSWER) else True

@@ -8,24 +8,21 @@ from dataclasses import dataclass
 from time import time
 from typing import Any, Final, Literal, TypeAlias
 
-from mcp_protogen.runtime.core.connection_errors import RevisionLost, Unsent
 from mcp_protogen.runtime.core.errors import McpError, ProtocolError
 from mcp_protogen.runtime.core.json import is_object
 from mcp_protogen.runtime.features.auth.errors import AuthorizationError
 from mcp_protogen.runtime.server.base import ServerBase
 from mcp_protogen.runtime.server.context import RequestContext
 from mcp_protogen.runtime.toolkit.links import Link, Work
-from mcp_protogen.runtime.toolkit.remotes import Remote, cause_of, reason_of
+from mcp_protogen.runtime.toolkit.remotes import Remote, cause_of
 from mcp_protogen.servers.gateway.access.access_log import LoggedMount, revision_of
+from mcp_protogen.servers.gateway.upstreams.circuit import SENDING, is_reached
 
 State: TypeAlias = Literal["unknown", "up", "down"]
 """Whether the last attempt to reach a server succeeded."""
 
 _LONGEST: Final = 300
 """The most characters of the text of an error."""
-
-# What a proxy answers in place of a server that it cannot reach (RFC 9110, section 15.6).
-_OF_PROXIES: Final = frozenset({502, 503, 504})
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +117,9 @@ class WatchedMount(LoggedMount):
 
         The text of an error may have parts of the request.
         """
-        status = getattr(cause, "status", None)
-        if status in _OF_PROXIES:
-            self.health.note_failure("unreachable", f"HTTP {status}")
-        elif isinstance(cause, Unsent) and not isinstance(cause, RevisionLost):
-            self.health.note_failure("unreachable", "the request could not be sent")
-        elif reason_of(cause) in (None, "unauthorized") and not isinstance(
-            cause, AuthorizationError
-        ):
+        reached, status = is_reached(cause, SENDING), getattr(cause, "status", None)
+        if reached:
             self.health.note_success()
+        elif reached is False:
+            text = f"HTTP {status}" if status else "the request could not be sent"
+            self.health.note_failure("unreachable", text)
