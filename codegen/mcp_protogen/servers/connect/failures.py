@@ -81,6 +81,7 @@ _ADVICE: Final[Mapping[str, str]] = {
     " it sends",
     "cannot start": "install the program, or correct its name; a URL begins with http:// or"
     " https://",
+    "its last output on standard error:": "",
     "the server ended": "run the program by itself to see why: a server waits for messages on"
     " standard input",
     "ConnectError": "check the URL, and whether the server runs",
