@@ -65,8 +65,8 @@ class Author:
         while not any(line.startswith(end) for line in self.lines[seen:]):
             await asyncio.sleep(0.01)
 
-    async def edit(self) -> None:
-        await self._edits.put(["server.py"])
+    async def edit(self, *names: str) -> None:
+        await self._edits.put(names or ["server.py"])
 
     async def edits(self) -> AsyncIterator[Sequence[str]]:
         while True:
@@ -125,6 +125,14 @@ async def test_client_of_the_bridge_sees_each_version(new_author: Callable[..., 
         *("notes 1: 1 tool", "server.py changed", "notes 1: 2 tools", "  tool write: added"),
         *("server.py changed", "notes 1: 1 tool", "  tool read: removed"),
     ]
+
+
+async def test_many_changed_files_are_counted(new_author: Callable[..., Author]) -> None:
+    author = new_author("read")
+    async with author.developing():
+        await author.edit(*"edcba")
+        while "a, b, c and 2 more changed" not in author.lines:
+            await asyncio.sleep(0.01)
 
 
 async def test_client_keeps_the_last_version_if_the_next_cannot_be_started(

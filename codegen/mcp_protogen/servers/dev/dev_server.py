@@ -40,6 +40,8 @@ from mcp_protogen.servers.inspect.text import verdict
 # Seconds for each answer of a new version.
 _TIMEOUT: Final = 30.0
 _LAST_LINES: Final = 20
+# A checkout changes many files.
+_NAMED: Final = 3
 _AGAIN: Final = "it is started again after an edit"
 
 
@@ -116,7 +118,8 @@ class DevServer:
             finally:
                 self._is_tried.set()
             await self._change.wait()
-            self._show(f"{', '.join(sorted(self._changed))} changed")
+            named, others = sorted(self._changed)[:_NAMED], len(self._changed) - _NAMED
+            self._show(f"{', '.join(named)}{f' and {others} more' * (others > 0)} changed")
             self._changed.clear()
             self._change.clear()
 
