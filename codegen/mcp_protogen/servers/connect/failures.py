@@ -161,7 +161,9 @@ def problem_error(error: Exception, server: str) -> ProblemError:
     failure = failure_of(error, server)
     problem = failure.problem
     if failure.written:
-        problem = problem._replace(message=f"{problem.message}; {failure.written[-1].strip()}")
+        between = " " if problem.message.endswith(":") else "; "
+        message = f"{problem.message}{between}{failure.written[-1].strip()}"
+        problem = problem._replace(message=message)
     return ProblemError(problem)
 
 
