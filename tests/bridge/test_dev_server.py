@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.runtime.core.connection_errors import Disconnected
 from mcp_protogen.servers.connect.named_server import NamedServer
 from mcp_protogen.servers.dev import dev_server
@@ -27,7 +27,9 @@ from support.running import Run
 from support.tables import case
 
 NAMED = NamedServer(name="server.py")
+GONE = "the file server.py does not exist"
 SYNTAX = "SyntaxError: invalid syntax"
+ENDED = "the server ended with code 1; its last output on standard error:"
 
 
 class Author:
@@ -57,11 +59,14 @@ class Author:
     async def save(self, *tools: str) -> None:
         """Save a version, and wait until the last line about it is shown."""
         self.write(*tools)
-        await self._edits.put(["server.py"])
-        end = "notes 1: " if tools else "nothing serves", "clients keep"
+        await self.edit()
+        end = "notes 1: ", "nothing serves", "clients keep"
         seen = len(self.lines)
         while not any(line.startswith(end) for line in self.lines[seen:]):
             await asyncio.sleep(0.01)
+
+    async def edit(self, *names: str) -> None:
+        await self._edits.put(names or ["server.py"])
 
     async def edits(self) -> AsyncIterator[Sequence[str]]:
         while True:
@@ -73,7 +78,7 @@ class Author:
                 assert callable(server.stderr)
                 server.stderr("Traceback:")
                 server.stderr(f"  {SYNTAX}")
-                raise Disconnected("the server ended with code 1")
+                raise Disconnected(f"{ENDED}\nTraceback:\n  {SYNTAX}")
             return await in_memory(self.version)()
 
         return open
@@ -122,6 +127,14 @@ async def test_client_of_the_bridge_sees_each_version(new_author: Callable[..., 
     ]
 
 
+async def test_many_changed_files_are_counted(new_author: Callable[..., Author]) -> None:
+    author = new_author("read")
+    async with author.developing():
+        await author.edit(*"edcba")
+        while "a, b, c and 2 more changed" not in author.lines:
+            await asyncio.sleep(0.01)
+
+
 async def test_client_keeps_the_last_version_if_the_next_cannot_be_started(
     new_author: Callable[..., Author],
 ) -> None:
@@ -130,7 +143,7 @@ async def test_client_keeps_the_last_version_if_the_next_cannot_be_started(
         await author.save()
         assert await tools_of(client) == ["read"]
         assert author.lines[2:] == [
-            "error[no-connection]: server.py: the server ended with code 1",
+            f"error[no-connection]: server.py: {ENDED}",
             *("  Traceback:", f"    {SYNTAX}"),
             "clients keep the last version; the server is started again after an edit",
         ]
@@ -151,6 +164,52 @@ async def test_server_that_cannot_be_started_at_first_is_served_after_an_edit(
         assert author.lines[-1].startswith("nothing serves yet")
         await author.save("read")
         assert await tools_of(client) == ["read"]
+
+
+async def test_deleted_server_is_served_again_when_its_file_is_back(
+    new_author: Callable[..., Author], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    author = new_author("read")
+    async with author.developing() as server, connect(server.open, mcp.Client()) as client:
+        with monkeypatch.context() as patch:
+            patch.setattr(author, "opener", _refuse)
+            await author.save("write")
+        assert await tools_of(client) == ["read"]
+        assert f"error[no-server]: server.py: {GONE}" in author.lines
+        await author.save("write")
+        assert await tools_of(client) == ["write"]
+
+
+def _refuse(server: NamedServer) -> Opener:
+    raise ProblemError(Problem("no-server", GONE, server.safe_text))
+
+
+async def test_edit_replaces_a_version_that_hangs_at_its_start(
+    new_author: Callable[..., Author], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    author, is_started, is_ended = new_author("read"), asyncio.Event(), asyncio.Event()
+
+    def hangs(server: NamedServer) -> Opener:
+        async def hang() -> Transport:
+            is_started.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                is_ended.set()
+            raise AssertionError
+
+        return hang
+
+    async with author.developing() as server, connect(server.open, mcp.Client()) as client:
+        with monkeypatch.context() as patch:
+            patch.setattr(author, "opener", hangs)
+            await author.edit()
+            await is_started.wait()
+            assert await tools_of(client) == ["read"]
+        await author.save("write")
+        assert await tools_of(client) == ["write"]
+        await is_ended.wait()
+        assert not [line for line in author.lines if "error" in line]
 
 
 async def test_client_that_leaves_during_a_start_gets_no_further_process(

@@ -6,7 +6,7 @@ from mcp_protogen.runtime.core.connection_errors import (
     RequestTimeout,
     Strays,
 )
-from mcp_protogen.servers.connect.failures import failure_of
+from mcp_protogen.servers.connect.failures import failure_of, problem_error
 from support.tables import case
 
 URL = "check the URL of the server; it often ends in /mcp"
@@ -70,6 +70,10 @@ def test_failures_to_connect_have_hints() -> None:
     }.items():
         with case(text):
             assert failure_of(Disconnected(text), "here").problem.hint.startswith(hint)
+    known = Disconnected(
+        "the server ended with code 1; its last output on standard error:\nKeyError"
+    )
+    assert failure_of(known, "here").problem.hint == ""
     strays = Strays(lines=(b'{"hello": 1}',))
     text = strays.explain("the HTTP response to initialize does not answer it")
     assert failure_of(Disconnected(text), "here").problem.hint == URL

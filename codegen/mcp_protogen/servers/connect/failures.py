@@ -81,6 +81,7 @@ _ADVICE: Final[Mapping[str, str]] = {
     " it sends",
     "cannot start": "install the program, or correct its name; a URL begins with http:// or"
     " https://",
+    "its last output on standard error:": "",
     "the server ended": "run the program by itself to see why: a server waits for messages on"
     " standard input",
     "ConnectError": "check the URL, and whether the server runs",
@@ -160,7 +161,9 @@ def problem_error(error: Exception, server: str) -> ProblemError:
     failure = failure_of(error, server)
     problem = failure.problem
     if failure.written:
-        problem = problem._replace(message=f"{problem.message}; {failure.written[-1].strip()}")
+        between = " " if problem.message.endswith(":") else "; "
+        message = f"{problem.message}{between}{failure.written[-1].strip()}"
+        problem = problem._replace(message=message)
     return ProblemError(problem)
 
 

@@ -1,6 +1,15 @@
 """A server in development: each edit starts it again, and its clients stay connected."""
 
-from asyncio import Event, Task, gather, to_thread
+from asyncio import (
+    FIRST_COMPLETED,
+    CancelledError,
+    Event,
+    Task,
+    create_task,
+    gather,
+    to_thread,
+    wait,
+)
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -8,6 +17,7 @@ from dataclasses import replace
 from typing import Final
 
 from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.runtime.core.connection_errors import RequestTimeout
 from mcp_protogen.runtime.core.subscriptions import Selectors
 from mcp_protogen.runtime.core.tasks import Tasks
 from mcp_protogen.runtime.messages.method_table import STATELESS_ERA
@@ -30,6 +40,8 @@ from mcp_protogen.servers.inspect.text import verdict
 # Seconds for each answer of a new version.
 _TIMEOUT: Final = 30.0
 _LAST_LINES: Final = 20
+# A checkout changes many files.
+_NAMED: Final = 3
 _AGAIN: Final = "it is started again after an edit"
 
 
@@ -106,7 +118,8 @@ class DevServer:
             finally:
                 self._is_tried.set()
             await self._change.wait()
-            self._show(f"{', '.join(sorted(self._changed))} changed")
+            named, others = sorted(self._changed)[:_NAMED], len(self._changed) - _NAMED
+            self._show(f"{', '.join(named)}{f' and {others} more' * (others > 0)} changed")
             self._changed.clear()
             self._change.clear()
 
@@ -115,25 +128,49 @@ class DevServer:
         if self._inspection is not None:
             self._inspection.cancel()
         errors = deque[str](maxlen=_LAST_LINES)
-        shown, start = self._server.safe_text, replace(self._server, stderr=errors.append).opener()
+        try:
+            found = await self._fetch_contract(errors, tasks)
+        except RequestTimeout as error:
+            self._fail([Problem("request-timeout", str(error), self._server.safe_text)], errors)
+        except ERRORS as error:
+            self._fail([failure_of(error, self._server.safe_text).problem], errors)
+        except ProblemError as error:
+            self._fail(error.problems, errors)
+        else:
+            if found is None:
+                return
+            before, self._contract, self._failure = self._contract, found, ""
+            await self._renew_connections()
+            self._show_items(before, found)
+            if self._inspects:
+                self._inspection = tasks.start(self._inspect())
+
+    async def _fetch_contract(self, errors: deque[str], tasks: Tasks) -> Contract | None:
+        """Return the items of a new process; None if files change before it has answered.
+
+        `errors` get the end of its standard error.
+        """
+        start = replace(self._server, stderr=errors.append).opener()
 
         def open() -> Awaitable[Transport]:
             # The negotiation may start it several times.
             errors.clear()
             return start()
 
+        change = create_task(self._change.wait())
+        fetching = create_task(fetch_contract(open, self._server.safe_text, _TIMEOUT))
         try:
-            found = await fetch_contract(open, shown, _TIMEOUT)
-        except ERRORS as error:
-            self._fail([failure_of(error, shown).problem], errors)
-        except ProblemError as error:
-            self._fail(error.problems, errors)
-        else:
-            before, self._contract, self._failure = self._contract, found, ""
-            await self._renew_connections()
-            self._show_items(before, found)
-            if self._inspects:
-                self._inspection = tasks.start(self._inspect())
+            await wait((fetching, change), return_when=FIRST_COMPLETED)
+        except CancelledError:
+            await _end(fetching)
+            raise
+        finally:
+            change.cancel()
+        if fetching.done():
+            return await fetching
+        # The next version need not wait until a process that hangs has been ended.
+        tasks.start(_end(fetching))
+        return None
 
     def _fail(self, problems: Sequence[Problem], errors: Sequence[str]) -> None:
         for line in (line for problem in problems for line in problem.lines):
@@ -171,6 +208,11 @@ class DevServer:
             if line not in self._found:
                 self._show(f"  {line}")
         self._found = frozenset(lines)
+
+
+async def _end(task: Task[Contract]) -> None:
+    task.cancel()
+    await gather(task, return_exceptions=True)
 
 
 def _line(violation: Violation) -> str:
