@@ -49,7 +49,9 @@ class GatewayRuntime(RemountingRuntime):
         return merge_objects(super().declaration(), declare_tasks(self.owner.TABLE))
 
     def layer(self, table: MethodTable, tells_apart: bool) -> Layer | None:
-        return None if task_kind(table) is None else TasksOfServers(self, table, tells_apart)
+        if task_kind(table) is None:
+            return None
+        return TasksOfServers(self, table, tells_apart, lambda: self.mounts_with_requests)
 
     async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
         return await self.repeat(partial(self._answer, method, session, params))

@@ -1,7 +1,7 @@
 """The tasks of all servers, as the clients of one revision see them."""
 
 from asyncio import gather, sleep
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final
@@ -24,7 +24,7 @@ from mcp_protogen.runtime.server.base import SessionBase
 from mcp_protogen.runtime.server.connection import ServerConnection
 from mcp_protogen.runtime.server.context import RequestContext
 from mcp_protogen.runtime.server.layers import Follow, Following
-from mcp_protogen.servers.gateway.fronts.remounting import RemountingRuntime
+from mcp_protogen.runtime.toolkit.toolkit_runtime import ToolkitRuntime
 from mcp_protogen.servers.gateway.tasks.owned import OwnedTask
 from mcp_protogen.servers.gateway.tasks.task_mounts import TaskMount
 
@@ -41,9 +41,15 @@ def declare_tasks(table: MethodTable) -> JSONObject:
 class TasksOfServers(TaskRequests):
     """Sends requests about tasks to their servers; a task is known to its owner alone."""
 
-    def __init__(self, runtime: RemountingRuntime, table: MethodTable, tells_apart: bool) -> None:
+    def __init__(
+        self,
+        runtime: ToolkitRuntime,
+        table: MethodTable,
+        tells_apart: bool,
+        mounts: Callable[[], Iterable[TaskMount]],
+    ) -> None:
         super().__init__(runtime, table, tells_apart)
-        self._servers: Final = runtime
+        self._mounts: Final = mounts
         self._id_member = table.rules.task_id
         self.handlers = {
             method: self._list if method == LIST else partial(self._ask, method)
@@ -59,7 +65,7 @@ class TasksOfServers(TaskRequests):
         return result_of(session, method, await mount.ask_about(method, task, context))
 
     def _find(self, context: RequestContext, id: Any) -> tuple[TaskMount, OwnedTask]:
-        for mount in self._servers.mounts_with_requests:
+        for mount in self._mounts():
             if (task := mount.find_task(context, id)) is not None:
                 return mount, task
         raise UnknownTask(f"/params/{self._id_member}")
@@ -69,7 +75,7 @@ class TasksOfServers(TaskRequests):
         after = _number(context.raw.get("cursor"))
         owned = [
             (task.number, mount, task)
-            for mount in self._servers.mounts_with_requests
+            for mount in self._mounts()
             for task in mount.tasks_of(context)
         ]
         left = sorted(entry for entry in owned if entry[0] > after)
