@@ -43,7 +43,7 @@ def repository(tmp_path: Path, mcp_gen: Run, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.fixture
-def edited(repository: Runner) -> Runner:
+def edited_member(repository: Runner) -> Runner:
     """The same, with a generated file of the first member edited."""
     wire = repository.folder / "services" / MEMBERS[0] / "src" / MEMBERS[0] / "wire"
     with (wire / "v2025_11_25.py").open("a") as file:
@@ -53,11 +53,13 @@ def edited(repository: Runner) -> Runner:
 
 @pytest.mark.long
 @pytest.mark.xdist_group("pre-commit")
-def test_hook_runs_for_the_member_that_a_commit_touches(edited: Runner) -> None:
-    weather, shop = yaml.safe_load(edited.text(".pre-commit-config.yaml"))["repos"][0]["hooks"]
+def test_hook_runs_for_the_member_that_a_commit_touches(edited_member: Runner) -> None:
+    weather, shop = yaml.safe_load(edited_member.text(".pre-commit-config.yaml"))["repos"][0][
+        "hooks"
+    ]
     assert json.loads(json.dumps(weather).replace("weather", "shop")) == shop
-    git(edited.folder, "add", "--all")
-    done = edited.run_hook(pre_commit_program(), "run")
+    git(edited_member.folder, "add", "--all")
+    done = edited_member.run_hook(pre_commit_program(), "run")
     lines = [line for line in done.stdout.splitlines() if line.startswith("mcp-gen sync")]
     assert [line.rpartition(".")[2].rpartition(")")[2] for line in lines] == ["Failed", "Skipped"]
     assert "edited: v2025_11_25.py: this generated file was edited by hand" in done.stdout
@@ -66,7 +68,7 @@ def test_hook_runs_for_the_member_that_a_commit_touches(edited: Runner) -> None:
 def test_job_fails_for_the_member_that_differs_with_paths_of_the_repository(
     edited: Runner, mcp_gen: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (job,) = yaml.safe_load(edited.text("workflow.yml"))["jobs"].values()
+    (job,) = yaml.safe_load(edited_member.text("workflow.yml"))["jobs"].values()
     assert job["defaults"]["run"]["working-directory"] == "${{ matrix.member }}"
     check, install = (
         next(step for step in job["steps"] if step.get("name") == name)
@@ -74,12 +76,12 @@ def test_job_fails_for_the_member_that_differs_with_paths_of_the_repository(
     )
     program, *arguments = check["run"].split()
     assert program == "mcp-gen"
-    monkeypatch.setenv("GITHUB_WORKSPACE", str(edited.folder))
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(edited_member.folder))
     members = [f"services/{member}" for member in MEMBERS]
     assert job["strategy"]["matrix"]["member"] == members
     found: list[Ran] = []
     for member in members:
-        monkeypatch.chdir(edited.folder / member)
+        monkeypatch.chdir(edited_member.folder / member)
         found.append(mcp_gen(*arguments))
     weather, shop = found
     assert (shop.code, "::error" in shop.out) == (0, False), shop
