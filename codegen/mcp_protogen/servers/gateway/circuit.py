@@ -26,8 +26,10 @@ LONGEST_PAUSE: Final = 300.0
 # Timers may be early by that much.
 _EARLY: Final = 0.001
 
-# What a proxy answers in place of a server that it cannot reach (RFC 9110, section 15.6).
-_OF_PROXIES: Final = frozenset({502, 503, 504})
+# What a proxy answers in place of a server that it cannot reach, or that takes too long (RFC 9110,
+# section 15.6).
+_OF_PROXIES: Final = frozenset({502, 503})
+_TOO_LONG: Final = 504
 
 _Kinds: TypeAlias = tuple[type[BaseException], ...]
 _Origin: TypeAlias = Callable[[BaseException], BaseException | None]
@@ -73,6 +75,8 @@ class Circuit:
             yield
         except BaseException as error:
             cause = origin(error)
+            if getattr(cause, "status", None) == _TOO_LONG:
+                cause = TimeoutError()
             if _is_unreachable(cause, failures):
                 self._note_failure(is_probe)
             elif not isinstance(cause, _NO_ANSWER):
