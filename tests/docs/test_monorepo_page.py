@@ -66,7 +66,7 @@ def test_hook_runs_for_the_member_that_a_commit_touches(edited_member: Runner) -
 
 
 def test_job_fails_for_the_member_that_differs_with_paths_of_the_repository(
-    edited: Runner, mcp_gen: Run, monkeypatch: pytest.MonkeyPatch
+    edited_member: Runner, mcp_gen: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (job,) = yaml.safe_load(edited_member.text("workflow.yml"))["jobs"].values()
     assert job["defaults"]["run"]["working-directory"] == "${{ matrix.member }}"
@@ -87,5 +87,5 @@ def test_job_fails_for_the_member_that_differs_with_paths_of_the_repository(
     assert (shop.code, "::error" in shop.out) == (0, False), shop
     begin = "::error file=services/weather/src/weather/wire/v2025_11_25.py,title=edited::"
     assert (weather.code, weather.out[: len(begin)]) == (1, begin)
-    refused = edited.run(install)
+    refused = edited_member.run(install)
     assert refused.returncode != 0 and "MCP_GEN_SOURCE" in refused.stderr

@@ -12,7 +12,12 @@ import pytest
 from mcp_protogen.runtime.core.connection_errors import Unsent
 from mcp_protogen.servers.gateway.gateway import Gateway
 from mcp_protogen.servers.gateway.upstreams import circuit
-from mcp_protogen.servers.gateway.upstreams.circuit import Circuit
+from mcp_protogen.servers.gateway.upstreams.circuit import (
+    MOST_FAILURES,
+    OPENING,
+    SENDING,
+    Circuit,
+)
 from support.gateway.attempts import Attempts, for_hours, now
 from support.gateway.gateways import behind, client_of, gateway, gateway_settings
 from support.gateway.listing import Listing, tools_of
@@ -153,6 +158,21 @@ async def test_answer_of_a_server_is_no_failure_to_connect() -> None:
         with case(status):
             async with client_of(gateway(behind("a", opener))) as one:
                 assert await reasons(one, 6) == ["unreachable"] * 5 + ["open"]
+
+
+async def test_call_that_takes_too_long_for_a_proxy_opens_no_circuit() -> None:
+    for status, kinds, opens in (
+        (502, SENDING, True),
+        (503, SENDING, True),
+        (504, SENDING, False),
+        (504, OPENING, True),
+    ):
+        with case((status, kinds)):
+            tried = Circuit("a")
+            for _ in range(MOST_FAILURES):
+                with pytest.raises(pkg.HttpError), tried.attempt(kinds):
+                    raise pkg.HttpError(status, f"HTTP {status}")
+            assert tried.is_open == opens
 
 
 @for_hours

@@ -4,12 +4,14 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import pytest
 from mcp_protogen.servers.bridge.logs import DETAILS
 from mcp_protogen.servers.gateway.access.access_rules import AccessRules
+from mcp_protogen.servers.gateway.gateway import Gateway
 from mcp_protogen.servers.gateway.settings.settings import RuleSettings
 from support.auth.guarding import OTHER, READING, WRITING, authentication, bearing
 from support.gateway.gateways import (
@@ -25,10 +27,10 @@ from support.gateway.listing import Listing, tools_of
 from support.http.serving import Site
 from support.json_types import Json, JsonObject
 from support.revisions import ERAS, OLD, STATELESS
-from support.sessions.talking import META, pkg, request
+from support.sessions.talking import CAPABILITIES, META, pkg, request
 from support.sessions.wiretap import UPDATED
 from support.tables import case
-from support.toolkit.mounting import Hearing, names_of, text_of
+from support.toolkit.mounting import Hearing, names_of, only, text_of, weather
 
 SECRETS: JsonObject = {
     "tools": ("closed", "*_secret", "a_*"),
@@ -173,6 +175,28 @@ async def test_token_of_the_request_decides_within_a_session() -> None:
             # What was permitted may be ended.
             await ask(READING, "resources/unsubscribe", uri="db://a/x")
             assert server.asked[-1] == "resources/unsubscribe"
+
+
+async def test_answer_to_a_server_that_has_left_needs_a_rule_that_holds() -> None:
+    rules = (rule(scopes=frozenset({"write"})),)
+    settings = gateway_settings(behind("a", only(weather(OLD))), rules=rules)
+    made = Gateway(settings, pkg)
+    meta: JsonObject = {**META, CAPABILITIES: {"elicitation": {}}}
+    async with serve_gateway(made, authentication=authentication()) as site:
+
+        async def call(token: str, **more: Any) -> Any:
+            given: Any = {"name": "a_age", "meta": meta, "headers": bearing(token), **more}
+            return (await site.modern("tools/call", **given)).json()
+
+        asked = (await call(WRITING))["result"]
+        made.apply(replace(settings, rules=(rule(principals=("ada",)),)))
+        said = {"action": "accept", "content": {"value": 42}}
+        answer = {
+            "inputResponses": dict.fromkeys(asked["inputRequests"], said),
+            "requestState": asked["requestState"],
+        }
+        assert "result" not in await call(READING, **answer)
+        assert (await call(WRITING, **answer))["result"]["content"][0]["text"] == "42 years"
 
 
 async def test_subscriptions_to_items_of_a_rule_reach_no_others() -> None:

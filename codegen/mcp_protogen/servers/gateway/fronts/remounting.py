@@ -49,7 +49,8 @@ class RemountingRuntime(ToolkitRuntime):
     def find_asking(self, kind: str, key: str, outer: RequestContext) -> GatewayMount | None:
         """Return the server that has left, but waits for this answer of a client."""
         asking = (mount for mount in self._left if mount.may_have(kind, key))
-        return next((mount for mount in asking if mount.awaits(outer)), None)
+        permitted = (mount for mount in asking if mount.permits(kind, key, outer))
+        return next((mount for mount in permitted if mount.awaits(outer)), None)
 
     def remount(self, mounts: Iterable[GatewayMount]) -> None:
         """Replace all servers, and tell clients; those that are no longer there leave."""

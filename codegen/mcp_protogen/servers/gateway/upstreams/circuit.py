@@ -26,8 +26,10 @@ LONGEST_PAUSE: Final = 300.0
 # Timers may be early by that much.
 _EARLY: Final = 0.001
 
-# What a proxy answers in place of a server that it cannot reach (RFC 9110, section 15.6).
-_OF_PROXIES: Final = frozenset({502, 503, 504})
+# What a proxy answers in place of a server that it cannot reach, or that takes too long (RFC 9110,
+# section 15.6).
+_OF_PROXIES: Final = frozenset({502, 503})
+_TOO_LONG: Final = 504
 
 _Kinds: TypeAlias = tuple[type[BaseException], ...]
 _Origin: TypeAlias = Callable[[BaseException], BaseException | None]
@@ -109,6 +111,8 @@ def is_reached(error: BaseException | None, failures: _Kinds) -> bool | None:
 
     `failures` are those of an attempt that cannot reach it.
     """
+    if getattr(error, "status", None) == _TOO_LONG:
+        error = TimeoutError()
     is_failure = isinstance(error, failures) and not isinstance(error, RevisionLost)
     if is_failure or getattr(error, "status", None) in _OF_PROXIES:
         return False
