@@ -144,7 +144,7 @@ class Schedule:
         self.servers = {name: StoppableServer(name, self.random) for name in NAMES}
         self.shown = [*NAMES]
         """The names of the servers in the file, in its order."""
-        self.closed: str = ""
+        self.closed: str = self._any_name()
         """The server that only one principal may use."""
         self.events = Counter[str]()
         """What has happened to each server or worker, in which calls may have been lost."""
@@ -212,6 +212,9 @@ class Schedule:
         # Lists tell which tools may be tasks, so that calls can wait for them.
         return is_served and server.list_delay < 60
 
+    def _any_name(self) -> str:
+        return self.random.choice(("", *NAMES[1:]))
+
     def _any_server(self) -> StoppableServer:
         return self.servers[self.random.choice(NAMES[1:])]
 
@@ -246,7 +249,7 @@ class Schedule:
         others = self.random.sample(NAMES[1:], self.random.randint(0, len(NAMES) - 1))
         changed = self.random.choice(NAMES[1:])
         self._versions[changed] += 1
-        closed: str = self.random.choice(("", "", *NAMES[1:]))
+        closed = self._any_name()
         # A server has changed if its rules have.
         new_rules: set[str] = {closed, self.closed} if closed != self.closed else set()
         for name in NAMES[1:]:
