@@ -148,7 +148,7 @@ class Schedule:
         self.servers = {name: StoppableServer(name, self.random) for name in NAMES}
         self.shown = [*NAMES]
         """The names of the servers in the file, in its order."""
-        self.closed = ""
+        self.closed: str = self._any_name()
         """The server that only one principal may use."""
         self.events = Counter[str]()
         """What has happened to each server or worker, in which calls may have been lost."""
@@ -211,6 +211,14 @@ class Schedule:
             self._restart_worker,
         ]
 
+    def _is_well(self, server: StoppableServer) -> bool:
+        is_served = server.name in self.shown and server.http.app is not None
+        # Lists tell which tools may be tasks, so that calls can wait for them.
+        return is_served and server.list_delay < 60
+
+    def _any_name(self) -> str:
+        return self.random.choice(("", *NAMES[1:]))
+
     def _any_server(self) -> StoppableServer:
         return self.servers[self.random.choice(NAMES[1:])]
 
@@ -245,9 +253,9 @@ class Schedule:
         others = self.random.sample(NAMES[1:], self.random.randint(0, len(NAMES) - 1))
         changed = self.random.choice(NAMES[1:])
         self._versions[changed] += 1
-        closed = self.random.choice(("", "", *NAMES[1:]))
+        closed = self._any_name()
         # A server has changed if its rules have.
-        new_rules = {closed, self.closed} if closed != self.closed else set[str]()
+        new_rules: set[str] = {closed, self.closed} if closed != self.closed else set()
         for name in NAMES[1:]:
             is_new = name == changed or name in new_rules
             self.events[name] += is_new or (name in others) != (name in self.shown)
@@ -284,10 +292,11 @@ class Schedule:
         server = self.servers[self.random.choice(NAMES)]
         asks = self.random.random() < 0.3 and {*ASKING}.issuperset((user.revision, server.revision))
         seconds = self.random.choice((0, 0.001, 0.1, 1.0, 10.0))
-        concerned = [server.name, user.worker_name, *([f"{server.name} sessions"] * asks)]
+        concerned = [server.name, user.worker_name, f"{server.name} lists"]
+        concerned += [f"{server.name} sessions"] * asks
         before = {name: self.events[name] for name in concerned}
         is_permitted = self._permits(user, server.name)
-        was_served = is_permitted and server.name in self.shown and server.http.app is not None
+        was_served = is_permitted and self._is_well(server)
         arguments = {"text": text, "seconds": seconds, "asks": asks}
         try:
             result = await user.client.call_tool(
@@ -314,13 +323,11 @@ class Schedule:
         server = self.servers[self.random.choice(NAMES)]
         seconds = self.random.choice((0, 0.1, 5.0, 20.0))
         is_cancelled, pause = self.random.random() < 0.3, self.random.choice((0, 1.0, 30.0))
-        # Bridges list tools to know which may be tasks.
         parts = [f"{server.name} {part}" for part in ("sessions", "lists")]
         concerned = server.name, user.worker_name, *parts
         before = [self.events[name] for name in concerned]
         is_permitted = self._permits(user, server.name)
-        is_served = server.name in self.shown and server.http.app is not None
-        is_well = is_permitted and is_served and server.list_delay < 60
+        is_well = is_permitted and self._is_well(server)
         arguments = {"text": text, "seconds": seconds}
         try:
             handle = await user.client.start_task(f"{server.name}_job", arguments, timeout=1000)
