@@ -74,6 +74,7 @@ def test_failures_to_connect_have_hints() -> None:
         "the server ended with code 1; its last output on standard error:\nKeyError"
     )
     assert failure_of(known, "here").problem.hint == ""
+    assert str(problem_error(known, "here")).endswith(" standard error: KeyError")
     strays = Strays(lines=(b'{"hello": 1}',))
     text = strays.explain("the HTTP response to initialize does not answer it")
     assert failure_of(Disconnected(text), "here").problem.hint == URL
