@@ -6,7 +6,7 @@ from mcp_protogen.runtime.core.connection_errors import (
     RequestTimeout,
     Strays,
 )
-from mcp_protogen.servers.connect.failures import failure_of
+from mcp_protogen.servers.connect.failures import failure_of, problem_error
 from support.tables import case
 
 URL = "check the URL of the server; it often ends in /mcp"
