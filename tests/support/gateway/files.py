@@ -24,6 +24,8 @@ OF_GATEWAY: Final[Json] = {
     "list_timeout": 2.5,
     "admin": "127.0.0.1:9464",
     "admin_hosts": ["gateway.internal"],
+    "share": "redis://localhost",
+    "state_keys": ["0123456789abcdef"],
     "auth": {"issuer": "https://login.example", "audience": "https://mcp.example", "scopes": ["a"]},
     "rules": [
         {
@@ -71,6 +73,8 @@ WRONG: Final[dict[str, tuple[Any, ...]]] = {
     "list_timeout": ("3", 0, -1, True),
     "admin": (9464, "", "127.0.0.1", "a b:1", "localhost:70000"),
     "admin_hosts": ("gateway.internal", [3], ["http://gateway"], ["a:b:c"]),
+    "share": (3, "", "localhost:6379", "redis://a@b/c@d"),
+    "state_keys": ("0123456789abcdef", [], ["short"], [3]),
     "issuer": (3, "", "login.example", "https://login.example?a=b"),
     "audience": ([], "mcp", "https://mcp.example#a", "ftp://mcp.example", "https://a@mcp.example"),
     "scopes": ("a", [3], ["a b"], ["offline_access"]),

@@ -50,6 +50,7 @@ from mcp_protogen.servers.gateway.settings.settings import (
     RuleSettings,
     ServerSettings,
 )
+from mcp_protogen.servers.gateway.settings.sharing import engine_problems
 
 T = TypeVar("T", ServerSettings, GatewaySettings, AuthSettings, ExchangeSettings, RuleSettings)
 
@@ -72,6 +73,8 @@ _KINDS: Final = [kind for kind in AUTH_CHOICES if kind != AUTO]
 _UNSET: Final = "set it before the gateway starts, or write a default: ${NAME:-default}"
 _WRONG_NAME: Final = "the name of the server does not fit: set {}"
 _NO_AUTH: Final = "rules are about tokens of clients, and clients need none"
+_NO_KEYS: Final = "without it, only the process that asked a question could take the answer"
+_KEYS: Final = 'write state_keys = ["${STATE_KEY}"], the same for all processes'
 _CONDITIONS: Final = "add principals, scopes or claims"
 _NO_INPUT: Final = "a gateway cannot ask for it: give the input a default, or write ${NAME}"
 
@@ -142,7 +145,8 @@ class _ConfigFile(ConfigSource):
         if self._is_toml:
             self._select_known(self._content, f"{self.name}#", (_TABLE, "servers"))
         own = self._table(self._content, table, self.name + "#") or {}
-        base: dict[str, Any] = {"file": self.name, "servers": ()}
+        place = "#".join(self._place(at))
+        base: dict[str, Any] = {"file": self.name, "servers": (), "place": place}
         gateway = self._read(GatewaySettings, own, at, base)
         if "auth" in own and (auth := self._table(own, "auth", at)) is not None:
             gateway = replace(gateway, auth=self._read(AuthSettings, auth, f"{at}/auth", {}))
@@ -150,6 +154,9 @@ class _ConfigFile(ConfigSource):
             message = f"other machines could read it at {gateway.admin}, without a token"
             hint = "use 127.0.0.1, or name the hosts in their requests: admin_hosts"
             self._add(f"{at}/admin", message, hint)
+        if gateway.share and not own.get("state_keys"):
+            self._add(f"{at}/state_keys", _NO_KEYS, _KEYS)
+        self._problems += engine_problems(gateway, protocol())
         if gateway.instructions == "merge":
             self._add(f"{at}/instructions", '"merge" is not supported yet', "write the text")
         gateway = replace(gateway, rules=tuple(self._rules(own, f"{at}/rules")))

@@ -13,6 +13,7 @@ from mcp_protogen.servers.connect.protocol import protocol
 from mcp_protogen.servers.gateway.access.authentication import with_authentication
 from mcp_protogen.servers.gateway.gateway import Gateway
 from mcp_protogen.servers.gateway.reload import GatewayFile, Reloading
+from mcp_protogen.servers.gateway.settings.sharing import with_sharing, with_state_keys
 
 _log: Final = getLogger("mcp_protogen.gateway")
 
@@ -34,16 +35,17 @@ def run_gateway(file: GatewayFile, side: HttpSide | None, watches: bool) -> None
     # Without the admin address, no page says which servers have been reached.
     reach = [gateway.readiness.reach_servers] if gateway.settings.admin else []
     _add_lifespans(gateway, *reach, keep_up)
-    package.run_stdio(gateway.fronts, options=_OPTIONS)
+    package.run_stdio(gateway.fronts, options=with_state_keys(_OPTIONS, gateway.settings))
 
 
 def make_app(gateway: Gateway, package: ModuleType, http: Any, *lifespans: Lifespan) -> Any:
     """Return the ASGI application of a gateway; `http` are `HttpOptions`."""
+    settings = gateway.settings
     _add_lifespans(gateway, gateway.readiness.reach_servers, *lifespans)
     app = package.http_app(
         gateway.fronts,
-        options=_OPTIONS,
-        http=with_authentication(package, gateway.settings, http),
+        options=with_state_keys(_OPTIONS, settings),
+        http=with_sharing(package, settings, with_authentication(package, settings, http)),
     )
     app.missing = gateway.readiness.missing
     return app

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _log: Final = getLogger("mcp_protogen.gateway")
 
-_AT_START: Final = ("name", "title", "auth", "admin", "admin_hosts")
+_AT_START: Final = ("name", "title", "auth", "admin", "admin_hosts", "share", "state_keys")
 """Settings that apply after a restart."""
 
 

@@ -17,6 +17,7 @@ from mcp_protogen.servers.gateway.access.authentication import check_without_tok
 from mcp_protogen.servers.gateway.config import check_users, read_settings
 from mcp_protogen.servers.gateway.gateway import Gateway
 from mcp_protogen.servers.gateway.settings.settings import GatewaySettings
+from mcp_protogen.servers.gateway.settings.sharing import check_shareable
 
 _log: Final = getLogger("mcp_protogen.gateway")
 
@@ -54,6 +55,7 @@ class GatewayFile:
         before, self._stamps = self._stamps, {}
         try:
             settings = read_settings(self._file, self._side, self._note)
+            check_shareable(settings, self._side)
             if self._side is None:
                 check_without_tokens(settings)
             return settings

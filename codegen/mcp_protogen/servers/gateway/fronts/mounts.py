@@ -16,7 +16,7 @@ from mcp_protogen.runtime.core.json import json_text
 from mcp_protogen.runtime.core.subscriptions import RESOURCE_UPDATED, SUBSCRIBE
 from mcp_protogen.runtime.core.uri_templates import parse_uri_template
 from mcp_protogen.runtime.server.base import ServerBase, SessionBase
-from mcp_protogen.runtime.server.context import OpenConnection, RequestContext
+from mcp_protogen.runtime.server.context import OpenConnection, RequestContext, SessionSwitches
 from mcp_protogen.runtime.toolkit.catalogue import FIELDS
 from mcp_protogen.runtime.toolkit.links import Link
 from mcp_protogen.runtime.toolkit.mounts import MountedItem
@@ -108,6 +108,14 @@ class GatewayMount(TaskMount):
         for mount in mounts:
             self._levels |= mount._levels
 
+    def resume(self, connection: OpenConnection, switched: SessionSwitches) -> None:
+        if connection.level:
+            self._levels[connection] = connection.level
+        for remote in self._remotes.values():
+            attachment = remote.attached.get(connection)
+            if attachment and attachment.link and not remote.is_over:
+                connection.endpoint.tasks.start(self._send_levels(remote))
+
     def owns(self, uri: str) -> bool:
         # Its names tell which URIs change.
         return True
@@ -125,7 +133,9 @@ class GatewayMount(TaskMount):
                 self._publish_soon(connection, method)
             return
         key, context = self.full_uri(uri), to.session().__mcp_runtime__
-        if self.may_have("resources", key) and self.permits("resources", key, context):
+        # The process with the client's stream follows, too, and tells it.
+        is_told = to.is_owner and self.may_have("resources", key)
+        if is_told and self.permits("resources", key, context):
             await to.publish(method, key)
 
     @contextmanager

@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 from typing import Any, Final, TypeVar, cast
 
 from mcp_protogen.runtime.rules.handlers import Handler, Handlers
-from mcp_protogen.runtime.server.context import OpenConnection, RequestContext
+from mcp_protogen.runtime.server.context import OpenConnection, RequestContext, SessionSwitches
 from mcp_protogen.runtime.toolkit.catalogue import FIELDS, SUBSCRIPTIONS
 from mcp_protogen.runtime.toolkit.toolkit_runtime import ToolkitRuntime
 from mcp_protogen.servers.gateway.fronts.mounts import GatewayMount
@@ -97,14 +97,24 @@ class RemountingRuntime(ToolkitRuntime):
             for stack in self._streams.pop(context).values():
                 stack.close()
 
+    def resume(self, connection: OpenConnection, switched: SessionSwitches) -> None:
+        super().resume(connection, switched)
+        served: Any = connection
+        if connection.is_owner:
+            for uri in served.subscriptions:
+                self._follow_soon(connection, uri)
+
     def _move_subscriptions(
         self, connection: OpenConnection, before: Sequence[GatewayMount]
     ) -> None:
         served: Any = connection
         for uri in served.subscriptions:
             if self.find_owners("resources", uri) != _owners_in(before, "resources", uri):
-                follow = partial(self._follow_again, connection, uri)
-                connection.endpoint.tasks.start(self.repeat(follow))
+                self._follow_soon(connection, uri)
+
+    def _follow_soon(self, connection: OpenConnection, uri: str) -> None:
+        follow = partial(self._follow_again, connection, uri)
+        connection.endpoint.tasks.start(self.repeat(follow))
 
     async def _follow_again(self, connection: OpenConnection, uri: str) -> None:
         if owners := self.find_owners("resources", uri):

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, PlainValidator
 
@@ -41,6 +42,10 @@ CallCounts: TypeAlias = Mapping[Literal["concurrent", "per_minute"], Count]
 Flag: TypeAlias = Annotated[bool, Field(strict=True)]
 Separator: TypeAlias = Annotated[Text, Field(min_length=1)]
 Name: TypeAlias = Annotated[Separator, Field(max_length=128)]
+
+
+_ENGINES: Final = ("redis", "rediss", "unix", "postgres", "postgresql")
+_SHORTEST_KEY: Final = 16
 
 
 def _check_url(url: str) -> str:
@@ -89,6 +94,21 @@ def _check_some(texts: tuple[str, ...]) -> tuple[str, ...]:
     return texts
 
 
+def _check_engine(url: str) -> str:
+    if urlsplit(url).scheme not in _ENGINES:
+        # The wrong value may have a password.
+        raise ValueError(f"it must be a URL of {', '.join(_ENGINES)}")
+    return url
+
+
+def _check_key(key: str) -> str:
+    if len(key) < _SHORTEST_KEY:
+        raise ValueError(f"a key must have at least {_SHORTEST_KEY} characters")
+    return key
+
+
+EngineUrl: TypeAlias = Annotated[str, AfterValidator(_check_engine)]
+StateKey: TypeAlias = Annotated[str, AfterValidator(_check_key)]
 Claims: TypeAlias = Annotated[Mapping[str, Any], AfterValidator(_check_claims)]
 Texts: TypeAlias = Annotated[tuple[str, ...], AfterValidator(_check_some)]
 
@@ -201,6 +221,8 @@ class GatewaySettings:
 
     file: str
     servers: tuple[ServerSettings, ...]
+    place: str = ""
+    """The file and the JSON pointer of the gateway's own members, for messages."""
     name: str = "gateway"
     title: str | None = None
     instructions: str | None = None
@@ -217,6 +239,10 @@ class GatewaySettings:
     """The address of health, status and metrics; None for none."""
     admin_hosts: frozenset[HostName] = frozenset()
     """The host names in requests to it, `*` for any; without them, those of this machine."""
+    share: EngineUrl | None = field(default=None, repr=False)
+    """The engine with the sessions of all processes of the gateway; None for a single process."""
+    state_keys: tuple[StateKey, ...] = field(default=(), repr=False)
+    """The keys of states that clients carry, as `Options.state_keys`."""
     telemetry: bool = False
     """Whether to record spans and durations with OpenTelemetry."""
     secrets: Mapping[str, str] = field(default_factory=_no_names, repr=False)
