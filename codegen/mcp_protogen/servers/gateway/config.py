@@ -34,7 +34,12 @@ from mcp_protogen.runtime.features.auth.client.oauth import OAuth
 from mcp_protogen.runtime.http.client.authorization import HttpAuthorization
 from mcp_protogen.runtime.transports.base import Opener, Transport
 from mcp_protogen.servers.bridge.http_side import HttpSide
-from mcp_protogen.servers.connect.authorization import AUTH_CHOICES, AUTO, authorization
+from mcp_protogen.servers.connect.authorization import (
+    AUTH_CHOICES,
+    AUTO,
+    authorization,
+    require_https,
+)
 from mcp_protogen.servers.connect.direct_client import new_http_client
 from mcp_protogen.servers.connect.echoes import refuse_echoes
 from mcp_protogen.servers.connect.named_server import safe_program, safe_url
@@ -47,6 +52,7 @@ from mcp_protogen.servers.gateway.settings import (
     AuthSettings,
     ExchangeSettings,
     GatewaySettings,
+    LoginSettings,
     RuleSettings,
     ServerSettings,
 )
@@ -60,7 +66,7 @@ _TABLE: Final = "gateway"
 _MADE: Final = frozenset(
     {
         *("file", "servers", "place", "address", "opener", "opener_digest", "transport"),
-        *("telemetry", "secrets", "locked", "token_exchange", "open_as", "client"),
+        *("telemetry", "secrets", "locked", "token_exchange", "open_as", "client", "login"),
     }
 )
 """Settings that are not members of a file."""
@@ -68,6 +74,9 @@ _TABLES: Final = ("auth", "rules")
 """Members of the gateway that are read by themselves."""
 _OF_HOST: Final = {field.alias or name for name, field in ConfigEntry.model_fields.items()}
 _OF_HTTP: Final = ("url", "httpUrl", "serverUrl", "headers")
+OAUTH: Final = "oauth"
+EXCHANGE: Final = "exchange"
+LOGIN: Final = "login"
 _KINDS: Final = [kind for kind in AUTH_CHOICES if kind != AUTO]
 _UNSET: Final = "set it before the gateway starts, or write a default: ${NAME:-default}"
 _WRONG_NAME: Final = "the name of the server does not fit: set {}"
@@ -113,7 +122,7 @@ def check_users(settings: GatewaySettings, side: HttpSide | None) -> None:
         raise_errors(
             server_problem(server, message, hint)
             for server in settings.servers
-            if server.auth == "oauth"
+            if server.auth == OAUTH
         )
 
 
@@ -150,6 +159,8 @@ class _ConfigFile(ConfigSource):
             message = f"other machines could read it at {gateway.admin}, without a token"
             hint = "use 127.0.0.1, or name the hosts in their requests: admin_hosts"
             self._add(f"{at}/admin", message, hint)
+        if gateway.logins is not None:
+            gateway = replace(gateway, logins=self._logins_file(gateway.logins, f"{at}/logins"))
         if gateway.instructions == "merge":
             self._add(f"{at}/instructions", '"merge" is not supported yet', "write the text")
         gateway = replace(gateway, rules=tuple(self._rules(own, f"{at}/rules")))
@@ -164,6 +175,13 @@ class _ConfigFile(ConfigSource):
         # A value may be within another one.
         longest_first = dict(sorted(self._secrets.items(), key=lambda pair: -len(pair[0])))
         return replace(gateway, servers=tuple(servers), secrets=longest_first)
+
+    def _logins_file(self, said: str, at: str) -> str:
+        """Return the file for logins, beside that of the gateway if it is relative."""
+        file = self._folder / Path(said).expanduser()
+        if file.is_dir() or not file.parent.is_dir():
+            self._add(at, "it must be a file in a folder that exists", "create the folder")
+        return str(file)
 
     def _rules(self, own: Mapping[str, Any], at: str) -> Iterator[RuleSettings]:
         listed = own.get("rules", [])
@@ -212,8 +230,8 @@ class _ConfigFile(ConfigSource):
                 base["lock"] = gateway.lock
                 base["prefix"] = usual_prefix(name)
                 server = self._server(own, at, base)
-                if server.auth == "exchange":
-                    self._check_exchange(gateway, server, at)
+                if (kind := server.auth.partition(":")[0]) in (EXCHANGE, LOGIN):
+                    self._check_users(gateway, server, kind, at)
                 if name in entries:
                     yield self._with_address(server, entries[name], own.get("auth"), at)
             elif own.get("required") is True:
@@ -224,7 +242,7 @@ class _ConfigFile(ConfigSource):
         base |= {"place": place, "address": "", "opener": _open_nothing}
         if is_object(auth := own.get("auth")):
             own = {name: value for name, value in own.items() if name != "auth"}
-            base |= {"auth": "exchange", "token_exchange": self._exchange(auth, f"{at}/auth")}
+            base |= {"auth": EXCHANGE, "token_exchange": self._exchange(auth, f"{at}/auth")}
         server = self._read(ServerSettings, own, at, base)
         revisions = [revision.id for revision in protocol().REVISIONS]
         if server.revision not in (None, *revisions):
@@ -253,10 +271,19 @@ class _ConfigFile(ConfigSource):
         except ProblemError:
             return None  # They are among the problems of the file.
 
-    def _check_exchange(self, gateway: GatewaySettings, server: ServerSettings, at: str) -> None:
+    def _check_users(
+        self, gateway: GatewaySettings, server: ServerSettings, kind: str, at: str
+    ) -> None:
+        place = f"{at}/auth/exchange" if kind == EXCHANGE else f"{at}/auth"
         if gateway.auth is None:
-            message = "without auth of the gateway, clients have no tokens to exchange"
-            self._add(f"{at}/auth/exchange", message, "name the issuer and the audience of tokens")
+            message = "without auth of the gateway, clients have no tokens that say whose they are"
+            self._add(place, message, "name the issuer and the audience of tokens")
+        elif kind == LOGIN:
+            try:
+                require_https(gateway.auth.audience)
+            except ValueError:
+                message = "users log in at the audience of the gateway, which must be https"
+                self._add(place, message, "make the audience the https URL of the gateway")
         if server.catalogue == "shared":
             message = "each user's tokens may show other items"
             self._add(f"{at}/catalogue", message, "leave it out, or write own")
@@ -266,9 +293,14 @@ class _ConfigFile(ConfigSource):
     ) -> ServerSettings:
         entry, raw = located.entry, located.raw
         auth: HttpAuthorization | None = None
-        if isinstance(said, str):
+        if isinstance(said, str) and said.partition(":")[0] == LOGIN:
+            if self._takes_tokens(entry, f"{at}/auth"):
+                oauth = self._read_auth(said, f"{at}/auth", LOGIN)
+                client = oauth.client if isinstance(oauth, OAuth) else None
+                auth, server = WithoutUser(), replace(server, login=LoginSettings(client=client))
+        elif isinstance(said, str):
             auth = self._authorization(said, entry, f"{at}/auth")
-        elif server.auth == "exchange" and self._takes_tokens(entry, f"{at}/auth"):
+        elif server.auth == EXCHANGE and self._takes_tokens(entry, f"{at}/auth"):
             auth = WithoutUser()
         words = [_SLASH.sub("/", word) for word in (str(raw.command), *raw.args)]
         # A default may be a secret, too.
@@ -300,7 +332,7 @@ class _ConfigFile(ConfigSource):
             transport="HTTP" if entry.address else "stdio",
             opener=refuse_echoes(opener),
             opener_digest=self._digest(entry, said, at),
-            open_as=None if server.token_exchange is None else open_as,
+            open_as=open_as if server.is_for_user else None,
             auth="none" if auth is None else server.auth.partition(":")[0],
         )
 
@@ -318,8 +350,9 @@ class _ConfigFile(ConfigSource):
         kind = said.partition(":")[0]
         if kind not in _KINDS:
             # The wrong value may be a secret, and is not repeated.
-            hint = did_you_mean(kind, _KINDS, "write bearer:VARIABLE, with the variable's name")
-            self._add(at, f"it must be one of {', '.join(_KINDS)}", hint)
+            known = [*_KINDS, LOGIN]
+            hint = did_you_mean(kind, known, "write bearer:VARIABLE, with the variable's name")
+            self._add(at, f"it must be one of {', '.join(known)}", hint)
         elif (kind == "none" and entry.address) or self._takes_tokens(entry, at):
             return self._read_auth(said, at)
         return None
@@ -334,8 +367,13 @@ class _ConfigFile(ConfigSource):
             return True
         return False
 
-    def _read_auth(self, said: str, at: str) -> HttpAuthorization | None:
-        """Return the authorization with the secrets that a text names."""
+    def _read_auth(self, said: str, at: str, own_kind: str = "") -> HttpAuthorization | None:
+        """Return the authorization with the secrets that a text names.
+
+        `own_kind` is one of the gateway that is written like `oauth`.
+        """
+        if own_kind:
+            said = f"{OAUTH}{said.removeprefix(own_kind)}"
         parts = said.partition(":")[2].split(",")
         own = {part: self.fill(part, at, "auth") for part in parts if "${" in part}
         if all(own.values()):
@@ -343,7 +381,8 @@ class _ConfigFile(ConfigSource):
                 return authorization(said, _show_login, {**os.environ, **own})
             except ProblemError as error:
                 texts = error.problems[0].message, error.problems[0].hint
-                self._add(at, *(text.replace("--auth", "auth") for text in texts))
+                told = [text.replace("--auth", "auth") for text in texts]
+                self._add(at, *(text.replace(OAUTH, own_kind or OAUTH) for text in told))
         return None
 
     def _table(self, table: Mapping[str, Any], member: str, at: str) -> dict[str, Any] | None:

@@ -37,10 +37,13 @@ class LastFailure:
 
 
 class Health:
-    """Whether a server can be reached, and its open connections; `hide` hides secrets in texts."""
+    """Whether a server can be reached, and its open connections; `hide` hides secrets in texts.
 
-    def __init__(self, hide: Callable[[str], str] = str) -> None:
-        self._hide = hide
+    If users have logins, a connection that lacks one says nothing of the server.
+    """
+
+    def __init__(self, hide: Callable[[str], str] = str, needs_no_login: bool = True) -> None:
+        self._hide, self._needs_no_login = hide, needs_no_login
         self.state: State = "unknown"
         self.since: float | None = None
         """The time of the last change of the state, in seconds since 1970."""
@@ -69,7 +72,9 @@ class Health:
             self.note_success()
         elif isinstance(error, McpError) and is_object(error.data):
             # What clients are told has no details; it was raised for another error.
-            self.note_failure(error.data["reason"], str(error.__context__ or error))
+            reason = error.data["reason"]
+            if self._needs_no_login or reason != "unauthorized":
+                self.note_failure(reason, str(error.__context__ or error))
 
 
 class WatchedMount(LoggedMount):

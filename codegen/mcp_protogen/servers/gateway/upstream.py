@@ -9,7 +9,7 @@ from mcp_protogen.servers.gateway.access_log import log_refusal
 from mcp_protogen.servers.gateway.access_rules import AccessRules
 from mcp_protogen.servers.gateway.circuit import Circuit
 from mcp_protogen.servers.gateway.counts import Counts
-from mcp_protogen.servers.gateway.credentials import TokenExchange
+from mcp_protogen.servers.gateway.credentials import TokenExchange, Users
 from mcp_protogen.servers.gateway.health import Health
 from mcp_protogen.servers.gateway.item_lock import ItemLock
 from mcp_protogen.servers.gateway.limits import CallLimits
@@ -33,17 +33,19 @@ class UpstreamServer:
         names: ServerNames,
         rules: Iterable[RuleSettings] = (),
         hide: Callable[[str], str] = str,
+        users: Users | None = None,
     ) -> None:
         self.settings, self.names = settings, names
-        self.health, self.counts = Health(hide), Counts()
+        self.health, self.counts = Health(hide, settings.login is None), Counts()
         self.last_keys: dict[str, frozenset[str]] = {}
         """The names and URIs of its last list for any client, by list."""
         self.circuit: Final = Circuit(settings.name)
         self.limits = CallLimits(settings.limits)
         self.rules = AccessRules(rules)
         self.lock = ItemLock(settings)
-        exchange = settings.token_exchange
-        self.exchange = None if exchange is None else TokenExchange(exchange, settings.name)
+        self.users = users
+        if settings.token_exchange is not None:
+            self.users = TokenExchange(settings.token_exchange, settings.name)
         self._said: set[str] = set()
 
     def note_refusal(self, context: RequestContext, outcome: Refused) -> None:

@@ -19,7 +19,7 @@ from mcp_protogen.runtime.toolkit.remotes import (
     reason_of,
 )
 from mcp_protogen.runtime.transports.base import Opener
-from mcp_protogen.servers.gateway.credentials import UserAuthorization, client_token
+from mcp_protogen.servers.gateway.credentials import UnknownUser, User, client_token
 from mcp_protogen.servers.gateway.health import WatchedMount
 from mcp_protogen.servers.gateway.upstream import UpstreamServer
 
@@ -28,7 +28,7 @@ _CLIENTS: Final = ("client_id", "azp")
 
 
 class UserMount(WatchedMount):
-    """A remote server; if tokens are exchanged, each connection has those of its client."""
+    """A remote server; if its users have their own tokens, each connection has those of one."""
 
     def __init__(
         self,
@@ -39,13 +39,13 @@ class UserMount(WatchedMount):
     ) -> None:
         super().__init__(above, upstream.names, proxy, upstream.settings.opener, settings)
         self.upstream = upstream
-        self._users: dict[RemoteKey, UserAuthorization] = {}
+        self._users: dict[RemoteKey, User] = {}
 
     def opener_for(self, outer: RequestContext) -> Opener:
-        exchange, open_as = self.upstream.exchange, self.upstream.settings.open_as
-        if exchange is None or open_as is None:
+        open_as = self.upstream.settings.open_as
+        if open_as is None:
             return super().opener_for(outer)
-        return open_as(self._users.get(self._key(outer)) or UserAuthorization(exchange))
+        return open_as(self._users.get(self._key(outer)) or UnknownUser())
 
     def _open(self, outer: RequestContext) -> AbstractAsyncContextManager[Any]:
         opening, user = super()._open(outer), self._users.get(self._key(outer))
@@ -53,7 +53,7 @@ class UserMount(WatchedMount):
 
     def use(self, outer: RequestContext, work: Work) -> Any:
         using = super().use(outer, work)
-        return using if self.upstream.exchange is None else self._explain(outer, using)
+        return using if self.upstream.users is None else self._explain(outer, using)
 
     async def _explain(self, outer: RequestContext, using: Any) -> Any:
         try:
@@ -61,24 +61,23 @@ class UserMount(WatchedMount):
         except ProtocolError as error:
             user = self._users.get(self._key(outer))
             if user is not None and user.problem is not None and _is_unauthorized(error):
-                raise user.failure(user.problem) from None
+                raise user.failure(user.problem, outer) from None
             raise
 
     def _begin_use(self, outer: RequestContext) -> Remote:
-        exchange, subject = self.upstream.exchange, client_token(outer)
-        if exchange is not None and subject is not None:
+        users, subject = self.upstream.users, client_token(outer)
+        if users is not None and subject is not None:
             key = self._key(outer)
             if key not in self._users:
                 for ended in self._users.keys() - self._remotes.keys():
                     del self._users[ended]
-                self._users[key] = UserAuthorization(exchange)
-            self._users[key].subject = subject
+            self._users[key] = users.user(subject, self._users.get(key))
         return super()._begin_use(outer)
 
     def owner_of(self, outer: RequestContext) -> str | None:
         """Return for whom a list is: a principal, and if tokens are exchanged, a client of it."""
-        principal = outer.principal
-        if self.upstream.exchange is None or principal is None:
+        principal, users = outer.principal, self.upstream.users
+        if users is None or not users.is_by_client or principal is None:
             return outer.principal_id
         # What a user lets one client do, another one with the same name must not do.
         clients = [principal.claims.get(name) for name in _CLIENTS]
@@ -92,7 +91,7 @@ class UserMount(WatchedMount):
 
 @asynccontextmanager
 async def _hide_tokens(
-    opening: AbstractAsyncContextManager[Any], user: UserAuthorization
+    opening: AbstractAsyncContextManager[Any], user: User
 ) -> AsyncGenerator[Any, None]:
     """Connect; errors, which are logged, have no token that the server repeats."""
     try:
