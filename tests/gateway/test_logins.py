@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 from mcp_protogen.servers.gateway.logins import waiting
+from mcp_protogen.servers.gateway.names import names_of
+from mcp_protogen.servers.gateway.settings import LoginSettings
 from support.auth.authorization_server import LIFETIME
 from support.auth.guarding import ADA, BEN
-from support.gateway.gateways import client_at
+from support.gateway.gateways import behind, client_at
 from support.gateway.logging_in import Browser, LoggingIn, logging_in
 from support.json_types import JsonObject
 from support.revisions import ERAS, OLD
@@ -21,6 +23,7 @@ from support.tables import case
 from support.toolkit.mounting import app, only, text_of
 
 OPENS_URLS: JsonObject = {"elicitation": {"url": {}}}
+TOOL = "up_gateway_log_in"
 TEXT = "Log in to up, and then repeat the request"
 
 
@@ -45,10 +48,10 @@ async def client_of(
         yield client
 
 
-async def link_of(one: Any) -> str:
+async def link_of(one: Any, tool: str = "up_tell") -> str:
     """Call the server without a login; return the link in the error."""
     with pytest.raises(pkg.McpError) as raised:
-        await text_of(one, "up_tell")
+        await text_of(one, tool)
     link = str(raised.value.data["url"])
     assert raised.value.message == f"{TEXT}: open {link}"
     assert (raised.value.code, raised.value.data) == (
@@ -63,7 +66,7 @@ async def log_in(made: LoggingIn, one: Any) -> None:
     assert (page.status_code, "Logged in to up" in page.text) == (200, True)
 
 
-async def names_of(one: Any) -> list[str]:
+async def tools_of(one: Any) -> list[str]:
     return [tool.name async for tool in one.iter_tools()]
 
 
@@ -76,12 +79,12 @@ async def test_each_user_logs_in_and_has_own_tokens() -> None:
                     client_of(made, ADA, spoken) as ada,
                     client_of(made, BEN, spoken) as ben,
                 ):
-                    assert (await names_of(ada), await names_of(ben)) == ([], [])
+                    assert (await tools_of(ada), await tools_of(ben)) == ([TOOL], [TOOL])
                     await log_in(made, ada)
                     credential = await text_of(ada, "up_tell")
-                    assert await names_of(ada) == ["up_tell"]
+                    assert await tools_of(ada) == ["up_tell"]
                     # The login of one user is of no use for another.
-                    assert await names_of(ben) == []
+                    assert await tools_of(ben) == [TOOL]
                     await log_in(made, ben)
                     other = await text_of(ben, "up_tell")
                     assert credential.startswith("Bearer ") and credential != other
@@ -96,6 +99,28 @@ async def test_registration_of_the_gateway_is_for_all_users() -> None:
             async with client_of(made, who) as one:
                 await log_in(made, one)
         assert len(made.issuer.clients) == 1
+
+
+async def test_tool_is_listed_that_asks_a_user_to_log_in() -> None:
+    for own in ERAS:
+        for spoken in ERAS:
+            with case((own, spoken)):
+                async with (
+                    logging_in(telling(own)) as made,
+                    client_of(made, ADA, spoken) as one,
+                ):
+                    assert await tools_of(one) == [TOOL]
+                    await made.browser().log_in(await link_of(one, TOOL))
+                    assert await text_of(one, TOOL) == "You are logged in to up"
+                    assert await tools_of(one) == ["up_tell"]
+
+
+def test_patterns_of_tools_allow_the_one_that_asks_to_log_in() -> None:
+    allow = {"tools": ("get_*",)}
+    for login, offered in ((LoginSettings(), "gateway_log_in"), (None, None)):
+        names = names_of(behind("up", allow=allow, login=login))
+        assert names.strip("tools", TOOL) == offered
+        assert names.strip("tools", "up_delete") is None
 
 
 async def test_client_of_an_older_revision_gets_the_error_that_asks_for_urls() -> None:
@@ -132,7 +157,7 @@ async def test_calls_and_lists_of_a_user_who_does_not_come_are_answered_at_once(
         link = await link_of(one)
         calls = [link_of(one) for _ in range(5)]
         assert {*await asyncio.gather(*calls)} == {link}
-        assert await names_of(one) == []
+        assert await tools_of(one) == [TOOL]
         # Only the first one has asked the authorization server.
         assert len(made.issuer.requests_to("register")) == 1
 

@@ -16,6 +16,9 @@ from mcp_protogen.servers.gateway.settings import ServerSettings
 LONGEST: Final = 128
 """The most characters of a name (2025-11-25, server/tools, "Tool Names")."""
 
+LOG_IN: Final = "gateway_log_in"
+"""The tool that asks a user to log in to a server; a tool of the server cannot have this name."""
+
 # How many names of a server are kept, and how many characters they have at most.
 MOST_KNOWN: Final = 1000
 MOST_CHARACTERS: Final = 300
@@ -74,7 +77,10 @@ def usual_prefix(server: str) -> str:
 
 def names_of(server: ServerSettings) -> ServerNames:
     """Return the names of a server."""
-    filters = Filters(server.allow, server.deny)
+    allow = server.allow
+    if server.login is not None and "tools" in allow:
+        allow = {**allow, "tools": (*allow["tools"], LOG_IN)}
+    filters = Filters(allow, server.deny)
     keeps_uris = server.uris == "keep"
     return ServerNames(server.prefix, server.separator, server.rename, keeps_uris, filters)
 

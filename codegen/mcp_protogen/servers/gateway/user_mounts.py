@@ -7,9 +7,10 @@ from typing import Any, Final
 from mcp_protogen.runtime.core.connection_errors import HttpError
 from mcp_protogen.runtime.core.errors import ProtocolError
 from mcp_protogen.runtime.core.json import is_object, json_text
-from mcp_protogen.runtime.server.base import ServerBase
+from mcp_protogen.runtime.core.spec import CALL_TOOL
+from mcp_protogen.runtime.server.base import ServerBase, SessionBase, package_of
 from mcp_protogen.runtime.server.context import RequestContext
-from mcp_protogen.runtime.toolkit.links import Work
+from mcp_protogen.runtime.toolkit.links import Link, Work
 from mcp_protogen.runtime.toolkit.remote_mounts import Proxy
 from mcp_protogen.runtime.toolkit.remotes import (
     Remote,
@@ -21,6 +22,8 @@ from mcp_protogen.runtime.toolkit.remotes import (
 from mcp_protogen.runtime.transports.base import Opener
 from mcp_protogen.servers.gateway.credentials import UnknownUser, User, client_token
 from mcp_protogen.servers.gateway.health import WatchedMount
+from mcp_protogen.servers.gateway.logins.login import UserLogin
+from mcp_protogen.servers.gateway.names import LOG_IN
 from mcp_protogen.servers.gateway.upstream import UpstreamServer
 
 # The claims with the client of a token (RFC 9068, section 2.2; OpenID Connect Core, section 2).
@@ -74,6 +77,27 @@ class UserMount(WatchedMount):
             self._users[key] = users.user(subject, self._users.get(key))
         return super()._begin_use(outer)
 
+    def login_tools(self, outer: RequestContext) -> dict[str, Any]:
+        """Return what is listed for a user who must log in, by name: a tool that asks for it."""
+        user = self._users.get(self._key(outer))
+        if not isinstance(user, UserLogin) or not user.waits_for_user:
+            return {}
+        key, above = self.prefix.key("tools", LOG_IN), self.above
+        models: Any = package_of(type(above)).load(above.TABLE.revision).models
+        text = f"Log in to {self.upstream.settings.name}, whose items are listed afterwards"
+        tool = {"name": key, "description": text, "inputSchema": {"type": "object"}}
+        return {key: models.Tool.from_wire(tool)}
+
+    async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
+        has_logins = self.upstream.settings.login is not None
+        is_own = method == CALL_TOOL and params.name == self.prefix.key("tools", LOG_IN)
+        if not (has_logins and is_own):
+            return await super().answer(method, session, params)
+        await self.use(session.__mcp_runtime__, _do_nothing)
+        kind: Any = self.above.TABLE.spec_of(CALL_TOOL).results[0]
+        text = f"You are logged in to {self.upstream.settings.name}"
+        return kind(content=[{"type": "text", "text": text}])
+
     def owner_of(self, outer: RequestContext) -> str | None:
         """Return for whom a list is: a principal, and if tokens are exchanged, a client of it."""
         principal, users = outer.principal, self.upstream.users
@@ -87,6 +111,10 @@ class UserMount(WatchedMount):
         key = super()._key(outer)
         is_named = key.connection is not None or key in self._remotes
         return key if is_named else key._replace(principal=self.owner_of(outer))
+
+
+async def _do_nothing(link: Link) -> None:
+    """Need no more than a connection."""
 
 
 @asynccontextmanager

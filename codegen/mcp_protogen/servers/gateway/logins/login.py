@@ -71,6 +71,10 @@ class UserLogin:
     def is_idle(self) -> bool:
         return self._flow is None
 
+    @property
+    def waits_for_user(self) -> bool:
+        return self._asked.done()
+
     def end(self) -> Task[bool] | None:
         """End a login that waits for its user; return what is left of its flow."""
         if self._login is not None and not self._login.response.done():
