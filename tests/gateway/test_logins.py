@@ -322,7 +322,7 @@ async def test_logins_in_a_file_outlast_the_gateway(tmp_path: Path) -> None:
             credential = await text_of(one, "up_tell")
         assert file.stat().st_mode & 0o077 == 0
         async with (
-            made.restarted() as again,
+            made.serve_again() as again,
             client_of(again, ADA) as one,
             client_of(again, BEN) as other,
         ):

@@ -57,7 +57,7 @@ class LoggingIn:
         assert self.gateway.logins is not None
         return self.gateway.logins.waiting
 
-    def restarted(self) -> AbstractAsyncContextManager["LoggingIn"]:
+    def serve_again(self) -> AbstractAsyncContextManager["LoggingIn"]:
         """Serve another gateway with the same settings."""
         return _serving(replace(self))
 

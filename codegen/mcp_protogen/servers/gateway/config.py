@@ -292,16 +292,9 @@ class _ConfigFile(ConfigSource):
         self, server: ServerSettings, located: LocatedEntry, said: object, at: str
     ) -> ServerSettings:
         entry, raw = located.entry, located.raw
-        auth: HttpAuthorization | None = None
-        if isinstance(said, str) and said.partition(":")[0] == LOGIN:
-            if self._takes_tokens(entry, f"{at}/auth"):
-                oauth = self._read_auth(said, f"{at}/auth", LOGIN)
-                client = oauth.client if isinstance(oauth, OAuth) else None
-                auth, server = WithoutUser(), replace(server, login=LoginSettings(client=client))
-        elif isinstance(said, str):
-            auth = self._authorization(said, entry, f"{at}/auth")
-        elif server.auth == EXCHANGE and self._takes_tokens(entry, f"{at}/auth"):
-            auth = WithoutUser()
+        login = self._login(said, entry, f"{at}/auth")
+        auth = WithoutUser() if login else self._authorization(said, entry, f"{at}/auth")
+        server = replace(server, login=login)
         words = [_SLASH.sub("/", word) for word in (str(raw.command), *raw.args)]
         # A default may be a secret, too.
         address = _DEFAULT.sub("", safe_url(raw.address) if raw.address else safe_program(words))
@@ -336,6 +329,14 @@ class _ConfigFile(ConfigSource):
             auth="none" if auth is None else server.auth.partition(":")[0],
         )
 
+    def _login(self, said: object, entry: ConfigEntry, at: str) -> LoginSettings | None:
+        if not isinstance(said, str) or said.partition(":")[0] != LOGIN:
+            return None
+        if not self._takes_tokens(entry, at):
+            return LoginSettings()
+        oauth = self._read_auth(said, at, LOGIN)
+        return LoginSettings(client=oauth.client if isinstance(oauth, OAuth) else None)
+
     def _digest(self, entry: ConfigEntry, said: object, at: str) -> str:
         # A file with problems is refused, and must not get each problem twice.
         auth = None if self._problems else self.fill(said, f"{at}/auth", "auth")
@@ -346,7 +347,11 @@ class _ConfigFile(ConfigSource):
         self._on_file(self._folder / file)
         return super()._read_env_file(file, at, server)
 
-    def _authorization(self, said: str, entry: ConfigEntry, at: str) -> HttpAuthorization | None:
+    def _authorization(self, said: object, entry: ConfigEntry, at: str) -> HttpAuthorization | None:
+        if is_object(said):
+            return WithoutUser() if self._takes_tokens(entry, at) else None
+        if not isinstance(said, str):
+            return None
         kind = said.partition(":")[0]
         if kind not in _KINDS:
             # The wrong value may be a secret, and is not repeated.

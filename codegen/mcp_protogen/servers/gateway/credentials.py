@@ -281,7 +281,7 @@ class UserAuthorization:
 
 
 def explain(problem: BaseException, unreachable: str) -> str:
-    """Return why there is no token, for a client."""
+    """Return the reason for a missing token, for a client."""
     # The address of the endpoint, and what it describes, are for the log.
     if isinstance(problem, OAuthError):
         return problem.error

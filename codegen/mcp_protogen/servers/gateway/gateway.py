@@ -87,7 +87,7 @@ class Gateway:
         self.settings, self.upstreams = settings, upstreams
         self.readiness.expect(upstreams.values())
         if self.logins is not None:
-            self.logins.keep({one.name for one in settings.servers if one.login is not None})
+            self.logins.keep({server.name for server in settings.servers if server.login})
         for front, mounted in zip(self.fronts, mounts, strict=True):
             change_front(front, settings, mounted)
             if has_new_lock:

@@ -11,7 +11,7 @@ from mcp_protogen.base.problems import Problem
 from mcp_protogen.runtime.toolkit.items import is_private
 from mcp_protogen.runtime.toolkit.mounts import Prefix
 from mcp_protogen.servers.gateway.filters import Filters
-from mcp_protogen.servers.gateway.settings import ServerSettings
+from mcp_protogen.servers.gateway.settings import Patterns, ServerSettings
 
 LONGEST: Final = 128
 """The most characters of a name (2025-11-25, server/tools, "Tool Names")."""
@@ -77,9 +77,10 @@ def usual_prefix(server: str) -> str:
 
 def names_of(server: ServerSettings) -> ServerNames:
     """Return the names of a server."""
-    allow = server.allow
+    allow: Patterns = server.allow
     if server.login is not None and "tools" in allow:
-        allow = {**allow, "tools": (*allow["tools"], LOG_IN)}
+        tools: Patterns = {"tools": (*allow["tools"], LOG_IN)}
+        allow = {**allow, **tools}
     filters = Filters(allow, server.deny)
     keeps_uris = server.uris == "keep"
     return ServerNames(server.prefix, server.separator, server.rename, keeps_uris, filters)

@@ -78,7 +78,7 @@ class UserMount(WatchedMount):
         return super()._begin_use(outer)
 
     def login_tools(self, outer: RequestContext) -> dict[str, Any]:
-        """Return what is listed for a user who must log in, by name: a tool that asks for it."""
+        """Return the tool for a user who must log in, by its name; empty for other users."""
         user = self._users.get(self._key(outer))
         if not isinstance(user, UserLogin) or not user.waits_for_user:
             return {}

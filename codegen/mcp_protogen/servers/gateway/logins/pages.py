@@ -1,6 +1,6 @@
 """The pages on which users log in: a link's page, and that of the redirect afterwards.
 
-Whoever opens a link can log in for the principal whose client was given it (2025-11-25,
+A person who opens a link can log in for the principal whose client was given it (2025-11-25,
 client/elicitation, "Phishing"), so the first page says for whom that is, and a button goes on.
 """
 

@@ -97,7 +97,7 @@ class ServerLogins:
             user = UserLogin(self._site, subject.principal)
             if len(self._users) >= _MOST_USERS:
                 # Tokens stay in the store.
-                del self._users[next(name for name, one in self._users.items() if one.is_idle)]
+                del self._users[next(name for name, login in self._users.items() if login.is_idle)]
         self._users[subject.principal] = user
         return user
 
