@@ -224,9 +224,9 @@ async def test_response_of_another_browser_or_request_is_refused_and_changes_not
             "no state": (browser, redirect.replace("state=", "stata=")),
             "two states": (browser, f"{redirect}&state={state}"),
         }
-        for kind, (other, url) in wrong.items():
+        for kind, (sender, url) in wrong.items():
             with case(kind):
-                page = await other.open(url)
+                page = await sender.open(url)
                 assert (page.status_code, "No login of this browser" in page.text) == (400, True)
         assert await browser.open(redirect) and "Bearer " in await text_of(one, "up_tell")
         # The response was used.

@@ -23,7 +23,7 @@ class UserStorage:
         try:
             value = await self._storage.get(self._own(key))
             if value is None and loads(key)[0] != "tokens":
-                value = await self._storage.get(self._shared(key))
+                value = await self._storage.get(self._of_all(key))
         except (OSError, ValueError) as error:
             _log.warning("%s: logins cannot be read: %s", self._server, error)
             raise AuthorizationError("the gateway cannot read its logins") from error
@@ -34,7 +34,7 @@ class UserStorage:
         if kind != "client":
             await self._storage.set(self._own(key), value)
         if kind != "tokens":
-            await self._storage.set(self._shared(key), value)
+            await self._storage.set(self._of_all(key), value)
 
     async def delete(self, key: str) -> None:
         await self._storage.delete(self._own(key))
@@ -42,5 +42,5 @@ class UserStorage:
     def _own(self, key: str) -> str:
         return dumps([self._server, self._principal, key])
 
-    def _shared(self, key: str) -> str:
+    def _of_all(self, key: str) -> str:
         return dumps([self._server, key])
