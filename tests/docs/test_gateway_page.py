@@ -14,14 +14,15 @@ NAME = "gateway.md"
 PAGE = page(NAME)
 MADE = {
     *("file", "servers", "secrets", "place", "address", "opener", "opener_digest", "transport"),
-    *("telemetry", "locked", "token_exchange", "open_as"),
+    *("telemetry", "locked", "token_exchange", "login", "open_as"),
 }
 
 
 def test_files_of_the_page_can_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("MAPS_KEY", "HUB_TOKEN", "ID", "SECRET"):
         monkeypatch.setenv(variable, "a-secret")
-    (json_text, _), (*toml_texts, exchange) = block_texts(NAME, "json"), block_texts(NAME, "toml")
+    (json_text, _), blocks = block_texts(NAME, "json"), block_texts(NAME, "toml")
+    *toml_texts, exchange, logins = blocks
     (tmp_path / "mcp.json").write_text(json_text)
     (tmp_path / "gateway.toml").write_text("\n".join(toml_texts))
     files, maps = read_settings(tmp_path / "mcp.json").servers
@@ -35,6 +36,8 @@ def test_files_of_the_page_can_be_used(tmp_path: Path, monkeypatch: pytest.Monke
     changed = "\n".join(toml_texts).replace('auth = "bearer:HUB_TOKEN"\n', "") + exchange
     (tmp_path / "gateway.toml").write_text(changed)
     assert read_settings(tmp_path / "gateway.toml").servers[0].token_exchange is not None
+    (tmp_path / "gateway.toml").write_text(logins)
+    assert read_settings(tmp_path / "gateway.toml").servers[0].login is not None
     assert hub.deny == {"tools": ("delete_*",)} and files.questions == {"elicitation", "roots"}
 
 
@@ -49,4 +52,4 @@ def test_tables_of_the_page_have_every_member() -> None:
     assert tables["of a rule"] == {field.name for field in fields(RuleSettings)}
     kinds = {kind for kind in AUTH_CHOICES if kind != "auto"}
     (table,) = re.findall(r"^\| `auth` \| \|\n((?:\|.*\n)+)", PAGE, re.M)
-    assert {*re.findall(r"^\| `([a-z-]+)", table, re.M)} == kinds
+    assert {*re.findall(r"^\| `([a-z-]+)", table, re.M)} == kinds | {"login"}
