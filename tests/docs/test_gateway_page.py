@@ -17,7 +17,7 @@ from support.docs.pages import block_texts, page
 FILE, ACCESS = "gateway.md", "gateway-access.md"
 MADE = {
     *("file", "servers", "secrets", "place", "address", "opener", "opener_digest", "transport"),
-    *("telemetry", "locked", "token_exchange", "open_as"),
+    *("telemetry", "locked", "token_exchange", "login", "open_as"),
 }
 
 
@@ -25,7 +25,7 @@ def test_files_of_the_pages_can_be_used(tmp_path: Path, monkeypatch: pytest.Monk
     for variable in ("MAPS_KEY", "HUB_TOKEN", "ID", "SECRET"):
         monkeypatch.setenv(variable, "a-secret")
     (json_text,) = block_texts(FILE, "json")
-    rules, exchange = block_texts(ACCESS, "toml")
+    rules, exchange, logins = block_texts(ACCESS, "toml")
     toml_texts = [*block_texts(FILE, "toml"), rules]
     (tmp_path / "mcp.json").write_text(json_text)
     (tmp_path / "gateway.toml").write_text("\n".join(toml_texts))
@@ -40,6 +40,8 @@ def test_files_of_the_pages_can_be_used(tmp_path: Path, monkeypatch: pytest.Monk
     changed = "\n".join(toml_texts).replace('auth = "bearer:HUB_TOKEN"\n', "") + exchange
     (tmp_path / "gateway.toml").write_text(changed)
     assert read_settings(tmp_path / "gateway.toml").servers[0].token_exchange is not None
+    (tmp_path / "gateway.toml").write_text(logins)
+    assert read_settings(tmp_path / "gateway.toml").servers[0].login is not None
     assert hub.deny == {"tools": ("delete_*",)} and files.questions == {"elicitation", "roots"}
 
 
@@ -55,4 +57,4 @@ def test_tables_of_the_pages_have_every_member() -> None:
     assert tables["of a rule"] == {field.name for field in fields(RuleSettings)}
     kinds = {kind for kind in AUTH_CHOICES if kind != "auto"}
     (table,) = re.findall(r"^\| `auth` \| \|\n((?:\|.*\n)+)", text, re.M)
-    assert {*re.findall(r"^\| `([a-z-]+)", table, re.M)} == kinds
+    assert {*re.findall(r"^\| `([a-z-]+)", table, re.M)} == kinds | {"login"}

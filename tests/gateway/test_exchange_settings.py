@@ -165,7 +165,7 @@ async def test_check_of_a_server_that_wants_the_token_of_a_user_says_so(tmp_path
         found = await check_servers(read(tmp_path, as_toml(OF_GATEWAY, *servers)))
     assert [check.problem is None for check in found] == [True, False]
     (text,) = found[0].left_out
-    assert "tokens are exchanged for those of users" in text
+    assert "only users have tokens for the server" in text
 
 
 async def test_check_shows_what_a_server_offers_without_a_token(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def test_every_member_that_is_damaged_is_one_problem_with_its_place(tmp_path: Pa
 
 def test_tables_cover_every_setting() -> None:
     made = {"name", "place", "address", "opener", "opener_digest", "transport", "locked"}
-    made |= {"token_exchange", "open_as"}
+    made |= {"token_exchange", "login", "open_as"}
     assert {field.name for field in fields(ServerSettings)} - made == OF_SERVER.keys()
     assert {field.name for field in fields(RuleSettings)} == OF_GATEWAY["rules"][0].keys()
 

@@ -6,6 +6,7 @@ from base64 import b64decode
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from mcp_protogen.runtime.features.auth.errors import AuthorizationError, Unreachable, UnsafeUrl
@@ -226,7 +227,8 @@ async def test_failed_exchange_says_why_without_secrets(caplog: pytest.LogCaptur
             with pytest.raises(AuthorizationError) as raised:
                 await credential_of(user)
             assert user.problem is raised.value
-            told = user.failure(raised.value)
+            context: Any = None
+            told = user.failure(raised.value, context)
             assert told.message.startswith("No token for the server of hub could be obtained: ")
             assert why in told.message
             assert "for the log" not in told.message and ENDPOINT not in told.message

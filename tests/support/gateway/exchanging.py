@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from mcp_protogen.runtime.features.auth.client.values import ClientInformation
 from mcp_protogen.runtime.features.auth.steps import Fetch, Fetched
+from mcp_protogen.servers.gateway.access.credentials import TokenExchange
 from mcp_protogen.servers.gateway.gateway import Gateway
 from mcp_protogen.servers.gateway.settings.settings import ExchangeSettings
 from support.auth.guarding import GUARD, TOKENS, authentication
@@ -119,8 +120,8 @@ async def exchanging(server: Any, **options: Any) -> AsyncGenerator[Exchanging, 
         open_as = partial(_open_as, f"http://127.0.0.1:{port}/mcp")
         settings = behind("up", token_exchange=EXCHANGE, open_as=open_as, **options)
         gateway = Gateway(gateway_settings(settings), pkg)
-        exchange = gateway.upstreams["up"].exchange
-        assert exchange is not None
+        exchange = gateway.upstreams["up"].users
+        assert isinstance(exchange, TokenExchange)
         exchange.fetch, exchange.clock = endpoint, endpoint.clock
         async with serving(gateway.fronts, authentication=GUARD) as site:
             yield Exchanging(endpoint, watched, site, gateway)

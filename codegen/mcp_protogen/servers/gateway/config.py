@@ -34,7 +34,12 @@ from mcp_protogen.runtime.features.auth.client.oauth import OAuth
 from mcp_protogen.runtime.http.client.authorization import HttpAuthorization
 from mcp_protogen.runtime.transports.base import Opener, Transport
 from mcp_protogen.servers.bridge.http_side import HttpSide
-from mcp_protogen.servers.connect.authorization import AUTH_CHOICES, AUTO, authorization
+from mcp_protogen.servers.connect.authorization import (
+    AUTH_CHOICES,
+    AUTO,
+    authorization,
+    require_https,
+)
 from mcp_protogen.servers.connect.direct_client import new_http_client
 from mcp_protogen.servers.connect.echoes import refuse_echoes
 from mcp_protogen.servers.connect.named_server import safe_program, safe_url
@@ -47,6 +52,7 @@ from mcp_protogen.servers.gateway.settings.settings import (
     AuthSettings,
     ExchangeSettings,
     GatewaySettings,
+    LoginSettings,
     RuleSettings,
     ServerSettings,
 )
@@ -61,7 +67,7 @@ _TABLE: Final = "gateway"
 _MADE: Final = frozenset(
     {
         *("file", "servers", "place", "address", "opener", "opener_digest", "transport"),
-        *("telemetry", "secrets", "locked", "token_exchange", "open_as", "client"),
+        *("telemetry", "secrets", "locked", "token_exchange", "open_as", "client", "login"),
     }
 )
 """Settings that are not members of a file."""
@@ -69,6 +75,9 @@ _TABLES: Final = ("auth", "rules")
 """Members of the gateway that are read by themselves."""
 _OF_HOST: Final = {field.alias or name for name, field in ConfigEntry.model_fields.items()}
 _OF_HTTP: Final = ("url", "httpUrl", "serverUrl", "headers")
+OAUTH: Final = "oauth"
+EXCHANGE: Final = "exchange"
+LOGIN: Final = "login"
 _KINDS: Final = [kind for kind in AUTH_CHOICES if kind != AUTO]
 _UNSET: Final = "set it before the gateway starts, or write a default: ${NAME:-default}"
 _WRONG_NAME: Final = "the name of the server does not fit: set {}"
@@ -116,7 +125,7 @@ def check_users(settings: GatewaySettings, side: HttpSide | None) -> None:
         raise_errors(
             server_problem(server, message, hint)
             for server in settings.servers
-            if server.auth == "oauth"
+            if server.auth == OAUTH
         )
 
 
@@ -157,6 +166,8 @@ class _ConfigFile(ConfigSource):
         if gateway.share and not own.get("state_keys"):
             self._add(f"{at}/state_keys", _NO_KEYS, _KEYS)
         self._problems += engine_problems(gateway, protocol())
+        if gateway.logins is not None:
+            gateway = replace(gateway, logins=self._logins_file(gateway.logins, f"{at}/logins"))
         if gateway.instructions == "merge":
             self._add(f"{at}/instructions", '"merge" is not supported yet', "write the text")
         gateway = replace(gateway, rules=tuple(self._rules(own, f"{at}/rules")))
@@ -171,6 +182,13 @@ class _ConfigFile(ConfigSource):
         # A value may be within another one.
         longest_first = dict(sorted(self._secrets.items(), key=lambda pair: -len(pair[0])))
         return replace(gateway, servers=tuple(servers), secrets=longest_first)
+
+    def _logins_file(self, said: str, at: str) -> str:
+        """Return the file for logins, beside that of the gateway if it is relative."""
+        file = self._folder / Path(said).expanduser()
+        if file.is_dir() or not file.parent.is_dir():
+            self._add(at, "it must be a file in a folder that exists", "create the folder")
+        return str(file)
 
     def _rules(self, own: Mapping[str, Any], at: str) -> Iterator[RuleSettings]:
         listed = own.get("rules", [])
@@ -219,8 +237,8 @@ class _ConfigFile(ConfigSource):
                 base["lock"] = gateway.lock
                 base["prefix"] = usual_prefix(name)
                 server = self._server(own, at, base)
-                if server.auth == "exchange":
-                    self._check_exchange(gateway, server, at)
+                if (kind := server.auth.partition(":")[0]) in (EXCHANGE, LOGIN):
+                    self._check_users(gateway, server, kind, at)
                 if name in entries:
                     yield self._with_address(server, entries[name], own.get("auth"), at)
             elif own.get("required") is True:
@@ -231,7 +249,7 @@ class _ConfigFile(ConfigSource):
         base |= {"place": place, "address": "", "opener": _open_nothing}
         if is_object(auth := own.get("auth")):
             own = {name: value for name, value in own.items() if name != "auth"}
-            base |= {"auth": "exchange", "token_exchange": self._exchange(auth, f"{at}/auth")}
+            base |= {"auth": EXCHANGE, "token_exchange": self._exchange(auth, f"{at}/auth")}
         server = self._read(ServerSettings, own, at, base)
         revisions = [revision.id for revision in protocol().REVISIONS]
         if server.revision not in (None, *revisions):
@@ -260,10 +278,19 @@ class _ConfigFile(ConfigSource):
         except ProblemError:
             return None  # They are among the problems of the file.
 
-    def _check_exchange(self, gateway: GatewaySettings, server: ServerSettings, at: str) -> None:
+    def _check_users(
+        self, gateway: GatewaySettings, server: ServerSettings, kind: str, at: str
+    ) -> None:
+        place = f"{at}/auth/exchange" if kind == EXCHANGE else f"{at}/auth"
         if gateway.auth is None:
-            message = "without auth of the gateway, clients have no tokens to exchange"
-            self._add(f"{at}/auth/exchange", message, "name the issuer and the audience of tokens")
+            message = "without auth of the gateway, clients have no tokens that say whose they are"
+            self._add(place, message, "name the issuer and the audience of tokens")
+        elif kind == LOGIN:
+            try:
+                require_https(gateway.auth.audience)
+            except ValueError:
+                message = "users log in at the audience of the gateway, which must be https"
+                self._add(place, message, "make the audience the https URL of the gateway")
         if server.catalogue == "shared":
             message = "each user's tokens may show other items"
             self._add(f"{at}/catalogue", message, "leave it out, or write own")
@@ -272,11 +299,9 @@ class _ConfigFile(ConfigSource):
         self, server: ServerSettings, located: LocatedEntry, said: object, at: str
     ) -> ServerSettings:
         entry, raw = located.entry, located.raw
-        auth: HttpAuthorization | None = None
-        if isinstance(said, str):
-            auth = self._authorization(said, entry, f"{at}/auth")
-        elif server.auth == "exchange" and self._takes_tokens(entry, f"{at}/auth"):
-            auth = WithoutUser()
+        login = self._login(said, entry, f"{at}/auth")
+        auth = WithoutUser() if login else self._authorization(said, entry, f"{at}/auth")
+        server = replace(server, login=login)
         words = [_SLASH.sub("/", word) for word in (str(raw.command), *raw.args)]
         # A default may be a secret, too.
         address = _DEFAULT.sub("", safe_url(raw.address) if raw.address else safe_program(words))
@@ -307,9 +332,17 @@ class _ConfigFile(ConfigSource):
             transport="HTTP" if entry.address else "stdio",
             opener=refuse_echoes(opener),
             opener_digest=self._digest(entry, said, at),
-            open_as=None if server.token_exchange is None else open_as,
+            open_as=open_as if server.is_for_user else None,
             auth="none" if auth is None else server.auth.partition(":")[0],
         )
+
+    def _login(self, said: object, entry: ConfigEntry, at: str) -> LoginSettings | None:
+        if not isinstance(said, str) or said.partition(":")[0] != LOGIN:
+            return None
+        if not self._takes_tokens(entry, at):
+            return LoginSettings()
+        oauth = self._read_auth(said, at, LOGIN)
+        return LoginSettings(client=oauth.client if isinstance(oauth, OAuth) else None)
 
     def _digest(self, entry: ConfigEntry, said: object, at: str) -> str:
         # A file with problems is refused, and must not get each problem twice.
@@ -321,12 +354,17 @@ class _ConfigFile(ConfigSource):
         self._on_file(self._folder / file)
         return super()._read_env_file(file, at, server)
 
-    def _authorization(self, said: str, entry: ConfigEntry, at: str) -> HttpAuthorization | None:
+    def _authorization(self, said: object, entry: ConfigEntry, at: str) -> HttpAuthorization | None:
+        if is_object(said):
+            return WithoutUser() if self._takes_tokens(entry, at) else None
+        if not isinstance(said, str):
+            return None
         kind = said.partition(":")[0]
         if kind not in _KINDS:
             # The wrong value may be a secret, and is not repeated.
-            hint = did_you_mean(kind, _KINDS, "write bearer:VARIABLE, with the variable's name")
-            self._add(at, f"it must be one of {', '.join(_KINDS)}", hint)
+            known = [*_KINDS, LOGIN]
+            hint = did_you_mean(kind, known, "write bearer:VARIABLE, with the variable's name")
+            self._add(at, f"it must be one of {', '.join(known)}", hint)
         elif (kind == "none" and entry.address) or self._takes_tokens(entry, at):
             return self._read_auth(said, at)
         return None
@@ -341,8 +379,13 @@ class _ConfigFile(ConfigSource):
             return True
         return False
 
-    def _read_auth(self, said: str, at: str) -> HttpAuthorization | None:
-        """Return the authorization with the secrets that a text names."""
+    def _read_auth(self, said: str, at: str, own_kind: str = "") -> HttpAuthorization | None:
+        """Return the authorization with the secrets that a text names.
+
+        `own_kind` is one of the gateway that is written like `oauth`.
+        """
+        if own_kind:
+            said = f"{OAUTH}{said.removeprefix(own_kind)}"
         parts = said.partition(":")[2].split(",")
         own = {part: self.fill(part, at, "auth") for part in parts if "${" in part}
         if all(own.values()):
@@ -350,7 +393,8 @@ class _ConfigFile(ConfigSource):
                 return authorization(said, _show_login, {**os.environ, **own})
             except ProblemError as error:
                 texts = error.problems[0].message, error.problems[0].hint
-                self._add(at, *(text.replace("--auth", "auth") for text in texts))
+                told = [text.replace("--auth", "auth") for text in texts]
+                self._add(at, *(text.replace(OAUTH, own_kind or OAUTH) for text in told))
         return None
 
     def _table(self, table: Mapping[str, Any], member: str, at: str) -> dict[str, Any] | None:

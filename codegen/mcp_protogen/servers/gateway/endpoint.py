@@ -54,6 +54,8 @@ def make_app(gateway: Gateway, package: ModuleType, http: Any, *lifespans: Lifes
 def _add_lifespans(gateway: Gateway, *lifespans: Lifespan) -> None:
     """Enter these while the gateway serves, and serve its admin address."""
     entered = [*lifespans]
+    if gateway.logins is not None:
+        entered.append(gateway.logins.serve)
     if gateway.settings.admin is not None:
         # Without the admin address, a gateway over stdio imports no HTTP server.
         from mcp_protogen.servers.gateway.admin import AdminApp, AdminServer

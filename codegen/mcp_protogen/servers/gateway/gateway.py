@@ -15,6 +15,8 @@ from mcp_protogen.servers.gateway.fronts.fronts import (
     make_front,
     mounts_for,
 )
+from mcp_protogen.servers.gateway.logins.pages import LoginPages
+from mcp_protogen.servers.gateway.logins.server_logins import Logins
 from mcp_protogen.servers.gateway.operating.last_reload import Reload
 from mcp_protogen.servers.gateway.operating.readiness import Readiness
 from mcp_protogen.servers.gateway.operating.tracing import Recordings
@@ -27,7 +29,10 @@ if TYPE_CHECKING:
 
 _log: Final = getLogger("mcp_protogen.gateway")
 
-_AT_START: Final = ("name", "title", "auth", "admin", "admin_hosts", "share", "state_keys")
+_AT_START: Final = (
+    *("name", "title", "auth", "logins", "admin", "admin_hosts"),
+    *("share", "state_keys"),
+)
 """Settings that apply after a restart."""
 
 
@@ -39,11 +44,15 @@ class Gateway:
         self.last_reload = Reload(datetime.now(UTC))
         self.readiness: Final = Readiness(package)
         self.upstreams: dict[str, UpstreamServer] = {}
+        auth = settings.auth
+        self.logins: Final = None if auth is None else Logins(settings, auth.audience, self._tell)
         self.metrics: Final = None if settings.admin is None else self._make_metrics()
         self._recordings: Final = Recordings(package, self._providers())
         self.fronts: Final[list[ServerBase[Any]]] = [
             make_front(settings, revision, self._recordings) for revision in package.REVISIONS
         ]
+        for route in () if self.logins is None else LoginPages(self.logins).routes():
+            route.add_to(self.fronts[0])
         self._serve(settings)
 
     def apply(self, settings: GatewaySettings) -> None:
@@ -80,6 +89,8 @@ class Gateway:
         has_new_lock = settings.lock_parts() != self.settings.lock_parts()
         self.settings, self.upstreams = settings, upstreams
         self.readiness.expect(upstreams.values())
+        if self.logins is not None:
+            self.logins.keep({server.name for server in settings.servers if server.login})
         for front, mounted in zip(self.fronts, mounts, strict=True):
             change_front(front, settings, mounted)
             if has_new_lock:
@@ -92,10 +103,17 @@ class Gateway:
         if known is not None and is_same and has_same_rules:
             known.accept_as_in(server)
             return known
-        upstream = UpstreamServer(server, names_of(server), rules, settings.hide)
+        users = self.logins.at(server) if self.logins and server.login else None
+        upstream = UpstreamServer(server, names_of(server), rules, settings.hide, users)
         if known is not None:
             upstream.go_on_from(known)
         return upstream
+
+    def _tell(self, server: str, principal: str) -> None:
+        """Tell the clients of a principal who has logged in to a server."""
+        _log.info("%s: %s has logged in", server, principal)
+        for front in self.fronts:
+            announce_lists(front, principal)
 
     def _make_metrics(self) -> "Metrics":
         try:

@@ -24,11 +24,11 @@ def check_callers(settings: GatewaySettings, side: HttpSide) -> None:
 
 def check_without_tokens(settings: GatewaySettings) -> None:
     """Raise `ProblemError` if a server needs tokens of clients, which have none on stdio."""
-    message = "tokens of clients are exchanged for it, and clients on stdio have none"
+    message = "its users have tokens of their own, and clients on stdio do not say who they are"
     raise_errors(
         server_problem(server, message, "serve clients over HTTP, with --http PORT")
         for server in settings.servers
-        if server.token_exchange is not None
+        if server.is_for_user
     )
 
 

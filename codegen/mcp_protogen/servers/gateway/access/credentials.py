@@ -9,7 +9,7 @@ from functools import partial
 from hashlib import sha256
 from math import inf
 from time import time
-from typing import Final
+from typing import Final, Protocol
 from urllib.parse import urlsplit
 
 from mcp_protogen.runtime.core.errors import INTERNAL_ERROR, McpError
@@ -29,7 +29,7 @@ from mcp_protogen.runtime.features.auth.server.cache import ExpiringCache
 from mcp_protogen.runtime.features.auth.server.claims import numeric_date
 from mcp_protogen.runtime.features.auth.server.single_flight import SingleFlight
 from mcp_protogen.runtime.features.auth.steps import Fetching
-from mcp_protogen.runtime.http.client.authorization import Authorizer, Exchange
+from mcp_protogen.runtime.http.client.authorization import Authorizer, Exchange, HttpAuthorization
 from mcp_protogen.runtime.http.server.authentication import VerifierUnavailable
 from mcp_protogen.runtime.server.context import RequestContext
 from mcp_protogen.runtime.toolkit.remotes import reason_of
@@ -78,8 +78,36 @@ def client_token(context: RequestContext) -> ClientToken | None:
     return ClientToken(principal.id, token.strip(), ends_at) if token else None
 
 
+class User(HttpAuthorization, Protocol):
+    """The authorization of the connections of one user to a server."""
+
+    problem: AuthorizationError | None
+    """Why the latest request has got no token."""
+
+    def hide(self, text: str) -> str:
+        """Return a text without tokens."""
+        ...
+
+    def failure(self, problem: AuthorizationError, outer: RequestContext) -> McpError:
+        """Return the answer to a request without a token."""
+        ...
+
+
+class Users(Protocol):
+    """What gives the users of a server their authorization."""
+
+    is_by_client: bool
+    """Whether the clients of a user may have different rights."""
+
+    def user(self, subject: ClientToken, known: User | None) -> User:
+        """Return the user whose client has a token; `known` is that of its connection."""
+        ...
+
+
 class TokenExchange:
     """The exchange of clients' tokens for those of one server, shared by all connections to it."""
+
+    is_by_client = True
 
     def __init__(self, settings: ExchangeSettings, server: str) -> None:
         self._settings, self.server = settings, server
@@ -90,6 +118,12 @@ class TokenExchange:
         self._issued = ExpiringCache[Tokens](_MOST_TOKENS)
         self._running = SingleFlight[None](_MOST_REQUESTS, _MOST_WAITING, patience=_PATIENCE)
         self._log = Throttle("mcp_protogen.gateway")
+
+    def user(self, subject: ClientToken, known: User | None) -> User:
+        """Return the user of a connection, with the latest token of its client."""
+        user = known if isinstance(known, UserAuthorization) else UserAuthorization(self)
+        user.subject = subject
+        return user
 
     def token_for(self, subject: ClientToken) -> Tokens | None:
         """Return the token that was issued for a client's token, unless one of them has expired."""
@@ -164,9 +198,21 @@ class WithoutUser:
         return FixedFields()
 
 
+class UnknownUser(WithoutUser):
+    """The authorization where the gateway acts for a client, and does not know for which one."""
+
+    def authorizer(self, url: str) -> Authorizer:
+        return _Refusal()
+
+
+class _Refusal(FixedFields):
+    def headers(self, verb: str, url: str) -> Mapping[str, str]:
+        raise AuthorizationError("the request has no token of a user")
+
+
 def wants_user(server: ServerSettings, error: Exception) -> bool:
     """Return whether a server has answered, but only that it wants the token of a user."""
-    return server.token_exchange is not None and reason_of(error) == "unauthorized"
+    return server.is_for_user and reason_of(error) == "unauthorized"
 
 
 class UserAuthorization:
@@ -227,14 +273,18 @@ class UserAuthorization:
             text = text.replace(issued.access_token, "(token)")
         return text
 
-    def failure(self, problem: AuthorizationError) -> McpError:
+    def failure(self, problem: AuthorizationError, outer: RequestContext) -> McpError:
         """Return the answer to a client whose token could not be exchanged."""
-        server = self._exchange.server
-        why = str(problem)
-        # The address of the endpoint and its description of the error are for the log.
-        if isinstance(problem, OAuthError):
-            why = problem.error
-        elif isinstance(problem, Unreachable | UnsafeUrl):
-            why = "the token endpoint cannot be reached"
+        server, why = self._exchange.server, explain(
+            problem, "the token endpoint cannot be reached"
+        )
         text = f"No token for the server of {server} could be obtained: {why}"
         return McpError(INTERNAL_ERROR, text, {"server": server, "reason": "unauthorized"})
+
+
+def explain(problem: BaseException, unreachable: str) -> str:
+    """Return the reason for a missing token, for a client."""
+    # The address of the endpoint, and what it describes, are for the log.
+    if isinstance(problem, OAuthError):
+        return problem.error
+    return unreachable if isinstance(problem, Unreachable | UnsafeUrl) else str(problem)

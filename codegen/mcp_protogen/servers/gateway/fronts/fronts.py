@@ -160,9 +160,9 @@ def change_front(
     cast(GatewayRuntime, front.__mcp_runtime__).remount(mounted)
 
 
-def announce_lists(front: ServerBase[Any]) -> None:
-    """Tell clients that all lists may have changed."""
-    cast(GatewayRuntime, front.__mcp_runtime__).announce_lists()
+def announce_lists(front: ServerBase[Any], principal: str | None = None) -> None:
+    """Tell clients, or only those of a principal, that all lists may have changed."""
+    cast(GatewayRuntime, front.__mcp_runtime__).announce_lists(principal)
 
 
 def _mount_settings(settings: GatewaySettings, server: ServerSettings) -> MountSettings:

@@ -74,10 +74,11 @@ class RemountingRuntime(ToolkitRuntime):
         for connection in [*self.connections]:
             self._move_subscriptions(connection, before)
 
-    def announce_lists(self) -> None:
-        """Tell clients that all lists may have changed."""
+    def announce_lists(self, principal: str | None = None) -> None:
+        """Tell clients, or only those of a principal, that all lists may have changed."""
         for connection in [*self.connections]:
-            for kind in FIELDS:
+            owner = connection.session().__mcp_runtime__.principal_id
+            for kind in FIELDS if principal in (None, owner) else ():
                 self.publish_soon(connection, f"notifications/{kind}/list_changed")
 
     def _listen(self, mount: GatewayMount, context: RequestContext) -> None:

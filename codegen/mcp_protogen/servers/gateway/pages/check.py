@@ -39,7 +39,7 @@ _INDEX: Final = re.compile(r"/\d+(?=/|$)")
 _MOST: Final = 10
 """The most names on one line."""
 _LOGGER: Final = "mcp_protogen.gateway"
-_UNTRIED: Final = "all items, which a check cannot see: tokens are exchanged for those of users"
+_UNTRIED: Final = "all items, which a check cannot see: only users have tokens for the server"
 _INFO: Final = {"name": "mcp-gen gateway", "version": __version__}
 
 
@@ -86,7 +86,7 @@ async def check_servers(settings: GatewaySettings) -> list[ServerCheck]:
     log.addHandler(warnings)
     try:
         # Only the gateway itself knows which items it leaves out.
-        servers = tuple(check.server for check in answering if check.server.token_exchange is None)
+        servers = tuple(check.server for check in answering if not check.server.is_for_user)
         open_to_all = replace(settings, servers=servers, rules=())
         front = Gateway(open_to_all, package).fronts[-1]
         async with connect_client(package.in_memory(front), Abilities()) as client:

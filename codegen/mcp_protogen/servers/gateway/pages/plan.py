@@ -52,6 +52,7 @@ def _document(settings: GatewaySettings) -> dict[str, Any]:
         "listTimeout": settings.list_timeout,
         "auth": auth
         and {"issuer": auth.issuer, "audience": auth.audience, "scopes": sorted(auth.scopes)},
+        "logins": settings.logins,
         "rules": [_rule(rule) for rule in settings.rules],
         "admin": settings.admin and str(settings.admin),
         "adminHosts": sorted(settings.admin_hosts),
@@ -83,6 +84,7 @@ def _server(server: ServerSettings) -> dict[str, Any]:
         "address": server.address,
         "auth": server.auth,
         "exchange": server.token_exchange and _exchange(server.token_exchange),
+        "login": server.login and {"isClient": server.login.client is not None},
         "revisions": _all_revisions() if server.revision is None else [server.revision],
         "prefix": server.prefix,
         "separator": server.separator,
@@ -120,6 +122,8 @@ def _lines(settings: GatewaySettings) -> Iterator[str]:
     if settings.auth is not None:
         scopes = f", with {', '.join(sorted(settings.auth.scopes))}" if settings.auth.scopes else ""
         yield _row("tokens", f"of {settings.auth.issuer} for {settings.auth.audience}{scopes}")
+    if any(server.login is not None for server in settings.servers):
+        yield _row("logins", settings.logins or "are kept in memory")
     yield _row("lists", f"wait {settings.list_timeout:g} s for a server")
     for rule in settings.rules:
         yield _row("only for", _describe_rule(rule))

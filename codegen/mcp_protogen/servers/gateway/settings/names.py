@@ -11,10 +11,13 @@ from mcp_protogen.base.problems import Problem
 from mcp_protogen.runtime.toolkit.items import is_private
 from mcp_protogen.runtime.toolkit.mounts import Prefix
 from mcp_protogen.servers.gateway.settings.filters import Filters
-from mcp_protogen.servers.gateway.settings.settings import ServerSettings
+from mcp_protogen.servers.gateway.settings.settings import Patterns, ServerSettings
 
 LONGEST: Final = 128
 """The most characters of a name (2025-11-25, server/tools, "Tool Names")."""
+
+LOG_IN: Final = "gateway_log_in"
+"""The tool that asks a user to log in to a server; a tool of the server cannot have this name."""
 
 # How many names of a server are kept, and how many characters they have at most.
 MOST_KNOWN: Final = 1000
@@ -74,7 +77,11 @@ def usual_prefix(server: str) -> str:
 
 def names_of(server: ServerSettings) -> ServerNames:
     """Return the names of a server."""
-    filters = Filters(server.allow, server.deny)
+    allow: Patterns = server.allow
+    if server.login is not None and "tools" in allow:
+        tools: Patterns = {"tools": (*allow["tools"], LOG_IN)}
+        allow = {**allow, **tools}
+    filters = Filters(allow, server.deny)
     keeps_uris = server.uris == "keep"
     return ServerNames(server.prefix, server.separator, server.rename, keeps_uris, filters)
 

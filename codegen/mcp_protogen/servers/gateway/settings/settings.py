@@ -138,6 +138,14 @@ class ExchangeSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LoginSettings:
+    """The logins of users at the authorization server that a server names."""
+
+    client: ClientInformation | None = None
+    """The gateway as a client there; None to register it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
     """One server behind the gateway: its address, its names, and how it is called."""
 
@@ -178,14 +186,20 @@ class ServerSettings:
     locked: LockedServer | None = None
     """The accepted items; None if the lock has none of the server."""
     auth: str = "none"
-    """The kind of authorization: `bearer`, `client-credentials`, `oauth`, `exchange` or `none`."""
+    """The kind of authorization, as in the file; `exchange` for an object."""
     token_exchange: ExchangeSettings | None = None
+    login: LoginSettings | None = None
     open_as: Callable[[HttpAuthorization], Opener] | None = field(
         default=None, repr=False, compare=False
     )
-    """Return an opener of connections for one client, if tokens are exchanged; else `opener` is for
-    all clients."""
+    """Return an opener of connections for one client, if users have their own tokens; else `opener`
+    is for all clients."""
     transport: Literal["stdio", "HTTP"] = "stdio"
+
+    @property
+    def is_for_user(self) -> bool:
+        """Return whether each user has tokens of their own for the server."""
+        return self.token_exchange is not None or self.login is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,6 +248,8 @@ class GatewaySettings:
     """The time for a server to list; later items are announced as a change."""
     auth: AuthSettings | None = None
     """The check of clients over HTTP; None to serve only this machine."""
+    logins: str | None = None
+    """The file with the logins of users; None to keep them in memory."""
     rules: tuple[RuleSettings, ...] = ()
     admin: AdminAddress | None = None
     """The address of health, status and metrics; None for none."""

@@ -7,7 +7,7 @@ from typing import Final, Literal, TypeAlias
 from mcp_protogen.runtime.server.context import RequestContext
 from mcp_protogen.servers.gateway.access.access_log import log_refusal
 from mcp_protogen.servers.gateway.access.access_rules import AccessRules
-from mcp_protogen.servers.gateway.access.credentials import TokenExchange
+from mcp_protogen.servers.gateway.access.credentials import TokenExchange, Users
 from mcp_protogen.servers.gateway.access.limits import CallLimits
 from mcp_protogen.servers.gateway.settings.names import ServerNames
 from mcp_protogen.servers.gateway.settings.settings import RuleSettings, ServerSettings
@@ -33,17 +33,20 @@ class UpstreamServer:
         names: ServerNames,
         rules: Iterable[RuleSettings] = (),
         hide: Callable[[str], str] = str,
+        users: Users | None = None,
     ) -> None:
         self.settings, self.names = settings, names
-        exchange = settings.token_exchange
-        self.health, self.counts = Health(hide, exchange is not None), Counts()
+        is_of_users = settings.token_exchange is not None or settings.login is not None
+        self.health, self.counts = Health(hide, is_of_users), Counts()
         self.last_keys: dict[str, frozenset[str]] = {}
         """The names and URIs of its last list for any client, by list."""
         self.circuit: Final = Circuit(settings.name)
         self.limits = CallLimits(settings.limits)
         self.rules = AccessRules(rules)
         self.lock = ItemLock(settings)
-        self.exchange = None if exchange is None else TokenExchange(exchange, settings.name)
+        self.users = users
+        if settings.token_exchange is not None:
+            self.users = TokenExchange(settings.token_exchange, settings.name)
         self._said: set[str] = set()
 
     def note_refusal(self, context: RequestContext, outcome: Refused) -> None:
