@@ -64,15 +64,15 @@ async def call_at(processes: GatewayProcesses, place: int, one: Any) -> None:
 
 
 async def test_updates_reach_a_client_once_wherever_its_stream_and_requests_are() -> None:
-    for revision, stream_at, other in itertools.product((OLD, STATELESS), (0, 1), (0, 1)):
+    for revision, stream_place, other_place in itertools.product((OLD, STATELESS), (0, 1), (0, 1)):
         server, hearing = only(weather(revision)), Hearing(OLD)
         async with gateway_processes(gateway_settings(behind("w", server))) as processes:
-            processes.next = stream_at
-            with case((revision, stream_at, other)):
+            processes.next = stream_place
+            with case((revision, stream_place, other_place)):
                 async with processes.connect(hearing.client) as one:
                     await asyncio.sleep(1)
-                    await call_at(processes, stream_at, one)
-                    await call_at(processes, other, one)
+                    await call_at(processes, stream_place, one)
+                    await call_at(processes, other_place, one)
                     await one.subscribe("data://w/now")
                     await asyncio.sleep(5)
                     hearing.heard.clear()
@@ -83,7 +83,7 @@ async def test_updates_reach_a_client_once_wherever_its_stream_and_requests_are(
                     server.remove_tool("touch")
                     await asyncio.sleep(1)
                     # Each process with a connection to the server announces it.
-                    assert hearing.heard[3:] == ["tool"] * len({stream_at, other})
+                    assert hearing.heard[3:] == ["tool"] * len({stream_place, other_place})
 
 
 async def test_updates_reach_a_client_whose_stream_moves_to_another_process() -> None:

@@ -27,7 +27,7 @@ async def test_processes_share_sessions_in_redis(tmp_path: Path, redis_server: R
         command = *GATEWAY, write_config(tmp_path, {"w": server}, own), "--http", "PORT"
         both = together([serve_command(*command) for _ in range(2)])
         served = await stack.enter_async_context(both)
-        one, two = [await stack.enter_async_context(calling(each.port)) for each in served]
+        one, two = [await stack.enter_async_context(calling(process.port)) for process in served]
         session = await one.initialize()
         there = at(session, two)
         followed = await session.post(request("resources/subscribe", uri="data://w/now"))

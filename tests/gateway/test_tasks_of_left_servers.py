@@ -65,7 +65,7 @@ async def test_call_that_becomes_a_task_later_is_one(client: str, server: str) -
 
 
 @BOTH_WAYS
-async def test_nothing_is_left_of_it(client: str, server: str) -> None:
+async def test_connections_of_a_left_server_end_with_its_tasks(client: str, server: str) -> None:
     _, gateway, change = changing(server)
     async with client_of(gateway.fronts, CLIENTS[client]()) as one:
         await one.start_task("up_slow")

@@ -18,7 +18,7 @@ from mcp_protogen.servers.gateway.settings.settings import (
     RuleSettings,
     ServerSettings,
 )
-from mcp_protogen.servers.gateway.settings.sharing import shown_place
+from mcp_protogen.servers.gateway.settings.sharing import safe_place
 
 FORMAT: Final = 1
 _LOCK_TEXTS: Final[Mapping[LockMode, str]] = {
@@ -56,7 +56,7 @@ def _document(settings: GatewaySettings) -> dict[str, Any]:
         "rules": [_rule(rule) for rule in settings.rules],
         "admin": settings.admin and str(settings.admin),
         "adminHosts": sorted(settings.admin_hosts),
-        "share": shown_place(settings),
+        "share": safe_place(settings),
         "servers": [_server(server) for server in settings.servers],
     }
 
@@ -131,7 +131,7 @@ def _lines(settings: GatewaySettings) -> Iterator[str]:
         hosts = f", for requests to {', '.join(sorted(settings.admin_hosts))}"
         yield _row("admin", f"{settings.admin}{hosts if settings.admin_hosts else ''}")
     if settings.share is not None:
-        yield _row("share", f"sessions with other processes, in {shown_place(settings)}")
+        yield _row("share", f"sessions with other processes, in {safe_place(settings)}")
     for server in settings.servers:
         yield ""
         yield f"{server.name}: {server.address}"

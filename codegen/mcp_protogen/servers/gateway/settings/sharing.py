@@ -49,7 +49,7 @@ def with_state_keys(options: Options, settings: GatewaySettings) -> Options:
     return replace(options, state_keys=[key.encode() for key in settings.state_keys])
 
 
-def shown_place(settings: GatewaySettings) -> str | None:
+def safe_place(settings: GatewaySettings) -> str | None:
     """Return where the engine is, without a password."""
     if settings.share is None:
         return None
