@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable
 from functools import partial
+from logging import INFO, getLogger
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +180,15 @@ def test_watching_needs_its_library(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         Reloading(gateway_of(source), source, watches=True)
     (problem,) = raised.value.problems
     assert problem.code == "missing-package" and "extra watch" in problem.hint
+
+
+def test_watcher_does_not_log_that_a_log_beside_the_file_has_grown(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(INFO)
+    source = GatewayFile(write_config(tmp_path, numbering(tmp_path)), None, telemetry=False)
+    Reloading(gateway_of(source), source, watches=True)
+    assert not getLogger("watchfiles.main").isEnabledFor(INFO)
 
 
 def test_watching_is_for_a_gateway_that_serves(tmp_path: Path, mcp_gen: Run) -> None:

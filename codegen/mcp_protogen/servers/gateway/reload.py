@@ -6,7 +6,7 @@ from asyncio import get_running_loop
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
-from logging import getLogger
+from logging import WARNING, getLogger
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -141,6 +141,8 @@ def _load_watcher() -> Callable[..., Any]:
     except ImportError as error:
         hint = "install mcp-gen with its extra watch, or leave out --watch"
         raise ProblemError(Problem("missing-package", str(error), hint=hint)) from error
+    # It would tell of each line that is written to a log beside the file, also of its own.
+    getLogger("watchfiles").setLevel(WARNING)
     library: Any = watchfiles
     watch_files: Callable[..., Any] = library.awatch
     return watch_files
