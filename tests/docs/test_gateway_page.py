@@ -22,11 +22,12 @@ MADE = {
 
 
 def test_files_of_the_pages_can_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for variable in ("MAPS_KEY", "HUB_TOKEN", "ID", "SECRET"):
-        monkeypatch.setenv(variable, "a-secret")
+    for variable in ("MAPS_KEY", "HUB_TOKEN", "ID", "SECRET", "REDIS_PASSWORD", "STATE_KEY"):
+        monkeypatch.setenv(variable, "a-secret-of-the-page")
     (json_text,) = block_texts(FILE, "json")
     rules, exchange, logins = block_texts(ACCESS, "toml")
-    toml_texts = [*block_texts(FILE, "toml"), rules]
+    of_file, shared = block_texts(FILE, "toml")
+    toml_texts = [of_file, rules]
     (tmp_path / "mcp.json").write_text(json_text)
     (tmp_path / "gateway.toml").write_text("\n".join(toml_texts))
     files, maps = read_settings(tmp_path / "mcp.json").servers
@@ -40,6 +41,8 @@ def test_files_of_the_pages_can_be_used(tmp_path: Path, monkeypatch: pytest.Monk
     changed = "\n".join(toml_texts).replace('auth = "bearer:HUB_TOKEN"\n', "") + exchange
     (tmp_path / "gateway.toml").write_text(changed)
     assert read_settings(tmp_path / "gateway.toml").servers[0].token_exchange is not None
+    (tmp_path / "gateway.toml").write_text(f'{shared}[servers.files]\ncommand = "files"\n')
+    assert read_settings(tmp_path / "gateway.toml").state_keys == ("a-secret-of-the-page",)
     (tmp_path / "gateway.toml").write_text(logins)
     assert read_settings(tmp_path / "gateway.toml").servers[0].login is not None
     assert hub.deny == {"tools": ("delete_*",)} and files.questions == {"elicitation", "roots"}

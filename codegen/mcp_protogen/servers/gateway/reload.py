@@ -10,14 +10,14 @@ from logging import WARNING, getLogger
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.runtime.core.tasks import Tasks
 from mcp_protogen.servers.bridge.http_side import HttpSide
-from mcp_protogen.servers.gateway.access.authentication import check_without_tokens
+from mcp_protogen.servers.gateway.access.authentication import token_problems
 from mcp_protogen.servers.gateway.config import check_users, read_settings
 from mcp_protogen.servers.gateway.gateway import Gateway
 from mcp_protogen.servers.gateway.settings.settings import GatewaySettings
-from mcp_protogen.servers.gateway.settings.sharing import check_shareable
+from mcp_protogen.servers.gateway.settings.sharing import sharing_problems
 
 _log: Final = getLogger("mcp_protogen.gateway")
 
@@ -55,9 +55,8 @@ class GatewayFile:
         before, self._stamps = self._stamps, {}
         try:
             settings = read_settings(self._file, self._side, self._note)
-            check_shareable(settings, self._side)
-            if self._side is None:
-                check_without_tokens(settings)
+            given = settings, self._side
+            raise_errors([*sharing_problems(*given), *token_problems(*given)])
             return settings
         except ProblemError:
             # It may not have come to all of its files.

@@ -1,11 +1,12 @@
 """The check of clients over HTTP: access tokens of an issuer."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
-from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
+from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.servers.bridge.http_side import HttpSide
 from mcp_protogen.servers.gateway.settings.names import server_problem
 from mcp_protogen.servers.gateway.settings.settings import GatewaySettings
@@ -22,14 +23,12 @@ def check_callers(settings: GatewaySettings, side: HttpSide) -> None:
         raise ProblemError(Problem("wrong-usage", message, settings.file, hint=hint))
 
 
-def check_without_tokens(settings: GatewaySettings) -> None:
-    """Raise `ProblemError` if a server needs tokens of clients, which have none on stdio."""
+def token_problems(settings: GatewaySettings, side: HttpSide | None) -> Iterator[Problem]:
+    """Yield the servers that need tokens of clients, which have none on stdio."""
     message = "its users have tokens of their own, and clients on stdio do not say who they are"
-    raise_errors(
-        server_problem(server, message, "serve clients over HTTP, with --http PORT")
-        for server in settings.servers
-        if server.is_for_user
-    )
+    for server in settings.servers:
+        if side is None and server.is_for_user:
+            yield server_problem(server, message, "serve clients over HTTP, with --http PORT")
 
 
 def with_authentication(package: ModuleType, settings: GatewaySettings, http: Any) -> Any:

@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.base.problems import Problem
 from mcp_protogen.runtime.core.options import Options
 from mcp_protogen.servers.bridge.http_side import HttpSide
 from mcp_protogen.servers.gateway.settings.settings import GatewaySettings
@@ -24,17 +24,17 @@ def engine_problems(settings: GatewaySettings, package: ModuleType) -> Iterator[
         yield _problem(settings, str(error), "write redis://HOST or postgresql://HOST/DATABASE")
 
 
-def check_shareable(settings: GatewaySettings, side: HttpSide | None) -> None:
-    """Raise `ProblemError` if the clients of a gateway have no sessions to share."""
+def sharing_problems(settings: GatewaySettings, side: HttpSide | None) -> Iterator[Problem]:
+    """Yield the problem of clients that have no sessions to share."""
     if settings.share is None:
         return
     if side is None:
         message = "a client on stdio has no session that processes could share"
         hint = "serve clients over HTTP, with --http PORT, or leave out share"
-        raise_errors([_problem(settings, message, hint)])
+        yield _problem(settings, message, hint)
     elif side.sse:
         message = "sessions of HTTP+SSE, which --sse serves, belong to one process"
-        raise_errors([_problem(settings, message, "leave out --sse, or share")])
+        yield _problem(settings, message, "leave out --sse, or share")
 
 
 def with_sharing(package: ModuleType, settings: GatewaySettings, http: Any) -> Any:
