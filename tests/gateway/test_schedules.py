@@ -197,6 +197,8 @@ class Schedule:
         async with AsyncExitStack() as stack:
             for user in users:
                 await stack.enter_async_context(user.connect())
+            # A process that is killed during a handshake leaves a session that cannot ask.
+            await asyncio.sleep(1)
             yield users
 
     def _user(self, number: int, revision: str) -> User:
