@@ -65,7 +65,7 @@ async def connect(opener: Opener) -> Client:
 
 
 @pytest.mark.skips_time
-def test_echoes_end_a_connection_before_its_time_limit() -> None:
+async def test_echoes_end_a_connection_before_its_time_limit() -> None:
     programs: dict[str, Callable[[bytes], Iterable[bytes]]] = {
         "cat": lambda message: [message],
         "jq": lambda message: [json.dumps(json.loads(message), indent=1).encode()],
@@ -75,33 +75,29 @@ def test_echoes_end_a_connection_before_its_time_limit() -> None:
     }
     for name, write in programs.items():
         with case(name), pytest.raises(Disconnected, match=ECHO):
-            asyncio.run(connect(starting(write)))
+            await connect(starting(write))
 
 
 @pytest.mark.skips_time
-def test_servers_may_write_requests_into_a_log_and_then_answer() -> None:
+async def test_servers_may_write_requests_into_a_log_and_then_answer() -> None:
     opener = starting(lambda message: [b"Welcome", b"read: " + message, *answer(message)])
-    client = asyncio.run(connect(opener))
+    client = await connect(opener)
     assert client.server_info is not None
     assert client.server_info.to_wire()["name"] == "small"
 
 
 @pytest.mark.skips_time
-def test_a_program_that_writes_something_else_is_waited_for() -> None:
+async def test_a_program_that_writes_something_else_is_waited_for() -> None:
     with pytest.raises(RequestTimeout, match="the server wrote 'Welcome'"):
-        asyncio.run(connect(starting(lambda message: [b"Welcome"])))
+        await connect(starting(lambda message: [b"Welcome"]))
 
 
-@pytest.mark.skips_time
-def test_a_server_that_has_answered_may_repeat_itself() -> None:
-    async def call() -> object:
-        opener = refuse_echoes(in_memory(new_server()))
-        async with connect_client(opener, Abilities()) as client:
-            first = await client.call_tool("greet", {"name": "Ada"})
-            assert await client.call_tool("greet", {"name": "Ada"}) == first
-        return first.to_wire()["content"]
-
-    assert asyncio.run(call()) == [{"type": "text", "text": "Hello, Ada"}]
+async def test_a_server_that_has_answered_may_repeat_itself() -> None:
+    opener = refuse_echoes(in_memory(new_server()))
+    async with connect_client(opener, Abilities()) as client:
+        first = await client.call_tool("greet", {"name": "Ada"})
+        assert await client.call_tool("greet", {"name": "Ada"}) == first
+    assert first.to_wire()["content"] == [{"type": "text", "text": "Hello, Ada"}]
 
 
 ADDRESSES = {

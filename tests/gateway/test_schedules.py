@@ -37,7 +37,7 @@ from support.tasks.gateway import CLIENTS
 from support.toolkit.mounting import ASKING, only, revision_of, text_of
 
 SCHEDULES: Final = 1000
-SAMPLE: Final = 12
+SAMPLE: Final = 6
 STEPS: Final = 14
 NAMES: Final = ("s0", "s1", "s2", "s3")
 TOOLS: Final = [f"{name}_{tool}" for name in NAMES for tool in ("work", "job")]
