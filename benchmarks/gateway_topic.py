@@ -49,7 +49,7 @@ def rows(rounds: int) -> Iterator[Row]:
             name: {"url": f"http://127.0.0.1:{server.port}/mcp"}
             for name, server in upstream.items()
         }
-        file, port = _write(stack, config), free_port()
+        file, port = write_config(stack, config), free_port()
         fastmcp: Command = [
             sdk_python(FASTMCP),
             "-m",
@@ -73,7 +73,7 @@ def rows(rounds: int) -> Iterator[Row]:
             "args": ["-m", "benchmarks.http_stdio"],
             "env": {"PYTHONPATH": str(package())},
         }
-        file, port = _write(stack, dict.fromkeys(_NAMES, program)), free_port()
+        file, port = write_config(stack, dict.fromkeys(_NAMES, program)), free_port()
         proxy: Command = [sdk_python(MCP_PROXY).with_name("mcp-proxy"), "--port", str(port)]
         started = servers.listening([*proxy, "--named-server-config", file], port)
         found = {
@@ -83,16 +83,22 @@ def rows(rounds: int) -> Iterator[Row]:
         yield from _compare("3 programs", found, _TO_PROGRAMS, rounds)
 
 
-def _write(stack: ExitStack, servers: Mapping[str, Any]) -> Path:
+def write_config(stack: ExitStack, servers: Mapping[str, Any]) -> Path:
+    """Write the configuration of a host for the time of a stack."""
     file = Path(stack.enter_context(TemporaryDirectory())) / "mcp.json"
     file.write_text(json.dumps({"mcpServers": servers}))
     return file
 
 
-def _ours(servers: Servers, file: Path) -> _Gateway:
+def start_gateway(servers: Servers, file: Path) -> Server:
+    """Start our gateway to the servers of a file."""
     port = free_port()
-    command: Command = [tool("mcp-gen"), "gateway", file, "--http", str(port)]
-    return _begin_session(servers.listening(command, port), Requests(port, tool="a_echo"))
+    return servers.listening([tool("mcp-gen"), "gateway", file, "--http", str(port)], port)
+
+
+def _ours(servers: Servers, file: Path) -> _Gateway:
+    server = start_gateway(servers, file)
+    return _begin_session(server, Requests(server.port, tool="a_echo"))
 
 
 def _bridge(servers: Servers, url: str) -> _Gateway:

@@ -189,12 +189,14 @@ def test_a_page_without_a_browser_is_left_to_the_person() -> None:
     assert user.heard[-1] == "No browser was found. Open the page yourself."
 
 
-def test_only_what_can_be_answered_is_declared() -> None:
+def test_only_what_can_be_answered_or_is_asked_for_is_declared() -> None:
     folder = (Path("/tmp"),)
     for questions, methods, pages in (
         (Questions(user=None, tell=print), set[str](), False),
         (Questions(user=None, tell=print, given={"a": "b"}), {ELICIT}, False),
-        (Questions(user=None, tell=print, samples=True, roots=folder), {ROOTS}, False),
+        (Questions(user=None, tell=print, given={"sampling": "b"}), set[str](), False),
+        (Questions(user=None, tell=print, elicits=True), {ELICIT}, True),
+        (Questions(user=None, tell=print, samples=True, roots=folder), {ROOTS, SAMPLE}, False),
         (Questions(user=Scripted(), tell=print), {ELICIT}, True),
         (Questions(user=Scripted(), tell=print, samples=True), {ELICIT, SAMPLE}, True),
     ):

@@ -14,7 +14,7 @@ from mcp_protogen.cli.terminal import Terminal
 from mcp_protogen.servers.bridge import logs
 from mcp_protogen.servers.call import questions
 from mcp_protogen.servers.connect.named_server import NamedServer
-from mcp_revisions import Options, TaskOptions, in_memory
+from mcp_revisions import Opener, Options, TaskOptions, Transport, in_memory
 from support.calling import broken, servers
 from support.running import Ran, Run
 from support.tables import case
@@ -55,7 +55,7 @@ ENDS: dict[str, tuple[list[str], int, str, str]] = {
     "unchecked": (["call", SHOP, "greet", 'times:="x"', "--no-check"], 1, "", "times"),
     "unlisted": (["call", SHOP, "none", "--no-check"], 1, "", "error[error-response]"),
     "no revision": (["call", SHOP, "greet", "--revision", "2025-11-26"], 2, "", "did you mean"),
-    "nobody to ask": (["call", SHOP, "choose"], 1, "", "or give --answer, --root or --sampling"),
+    "nobody to ask": (["call", SHOP, "choose"], 1, "", "give --elicitation with --answer"),
     "an answer": (["call", SHOP, "choose", "--answer", "colour=red"], 0, "red 3\n", ""),
     "an answer that lacks": (
         ["call", SHOP, "choose", "--answer", "size=2"],
@@ -90,6 +90,38 @@ def test_commands_end_as_they_say(shop: Run) -> None:
             ran = shop(*line)
             assert (ran.code, ran.out) == (code, out), ran
             assert err in ran.err if err else ran.err == ""
+
+
+def test_end_of_standard_error_is_shown_if_something_fails(
+    mcp_gen: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def opener(server: NamedServer) -> Opener:
+        open, write = in_memory(servers.new_server()), server.stderr
+        assert callable(write)
+
+        async def start() -> Transport:
+            for number in range(25):
+                write(f"line {number}")
+            return await open()
+
+        return start
+
+    monkeypatch.setattr(NamedServer, "opener", opener)
+    last = "".join(f"[stderr] line {number}\n" for number in range(5, 25))
+    refused = "error[error-response]: shop.py: closed (code -32000)\n"
+    assert mcp_gen("call", SHOP, "fail") == Ran(1, "", f"no more tea\n{last}")
+    assert mcp_gen("call", SHOP, "refuse") == Ran(1, "", refused + last)
+    assert mcp_gen("read", SHOP, "memo://gone").err.endswith(last)
+    assert mcp_gen("call", SHOP, "greet").err == mcp_gen("list", SHOP).err == ""
+    live = mcp_gen("call", SHOP, "fail", "--log-level", "debug").err
+    assert live.count("line 24") == live.count("line 0") == 1
+
+
+def test_standard_error_of_a_server_that_ends_is_shown_once(tmp_path: Path, mcp_gen: Run) -> None:
+    file = tmp_path / "server.py"
+    file.write_text("def f(:")
+    ran = mcp_gen("list", str(file))
+    assert ran.code == 2 and ran.err.count("SyntaxError: invalid syntax") == 1
 
 
 def test_invalid_arguments_are_not_sent(shop: Run) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import mcp_revisions
 import pytest
+from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.pipeline import commands
 from mcp_protogen.servers.clients import run, server_contract
 from mcp_protogen.servers.connect import named_server
@@ -46,7 +47,12 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A working directory with importable modules."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    forget_modules()  # other tests make modules of the same name
     yield tmp_path
+    forget_modules()
+
+
+def forget_modules() -> None:
     for name in [name for name in sys.modules if name.startswith("weather_")]:
         del sys.modules[name]
 
@@ -141,6 +147,110 @@ def test_a_project_lists_its_clients(mcp_gen: Run, project: Path, lists: Listed)
     assert (
         "::error title=" not in mcp_gen("client", "--check", "--offline", "--format", "github").out
     )
+
+
+SEVERAL = """\
+[tool.mcp-gen]
+out = "src/own/protocol"
+
+[tool.mcp-gen.clients.weather]
+server = "weather"
+out = "weather.py"
+
+[tool.mcp-gen.clients.dead]
+server = "nobody"
+out = "dead.py"
+
+[tool.mcp-gen.clients]
+maps = { server = "maps", out = "maps.py" }
+lost = { server = "https://lost.example/mcp", headers = ["Key: ${LOST_KEY}"], out = "lost.py" }
+"""
+
+
+@pytest.fixture
+def several(
+    mcp_gen: Run, project: Path, lists: Listed, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """Four clients: the contract of the first has changed, and two cannot be checked any more."""
+    (project / "pyproject.toml").write_text(SEVERAL)
+    monkeypatch.setenv("LOST_KEY", "x")
+    lists(ECHO)
+    assert mcp_gen("client").code == 0
+
+    def list_contract(server: named_server.NamedServer, timeout: float) -> object:
+        if server.name == "nobody":
+            message = f"not answered within {timeout:g} s"
+            raise ProblemError(Problem("request-timeout", message, server.safe_text))
+        return contract_of(
+            {**ECHO, "inputSchema": {"type": "object"}} if "w" in server.name else ECHO
+        )
+
+    monkeypatch.setattr(run, "listed_contract", list_contract)
+    monkeypatch.delenv("LOST_KEY")
+    yield
+
+
+@pytest.mark.usefixtures("several")
+def test_a_client_that_cannot_be_checked_hides_no_other_one(mcp_gen: Run, project: Path) -> None:
+    checked = mcp_gen("client", "--check")
+    assert checked.code == 2
+    assert checked.out.endswith(
+        "maps.py is up to date\nweather.py is not up to date\n"
+        "dead.py could not be checked\nlost.py could not be checked\n"
+    )
+    table = "pyproject.toml#/tool/mcp-gen/clients"
+    assert f"error[request-timeout]: {table}/dead: nobody: not answered" in checked.err
+    assert f"error[wrong-usage]: {table}/lost: --header names the variable LOST_KEY" in checked.err
+    found = json.loads(mcp_gen("client", "--check", "--format", "json").out)["clients"]
+    assert [len(client["problems"]) for client in found] == [0, 1, 0, 1]
+    (project / "maps.py").unlink()
+    (project / "weather.lock").unlink()
+    assert mcp_gen("client", "--check").out.startswith(
+        "not-generated: weather.py: there is no lock"
+    )
+    (project / "dead.lock").unlink()
+    (project / "lost.lock").unlink()
+    assert mcp_gen("client", "--check").code == 1
+    assert mcp_gen("client").code == 2
+
+
+@pytest.mark.usefixtures("several")
+def test_annotations_are_on_the_line_where_a_client_is_listed(
+    mcp_gen: Run, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked = mcp_gen("client", "--check", "--format", "github")
+    assert (checked.code, checked.err) == (2, "")
+    dead, lost, weather, *changes = checked.out.splitlines()
+    assert dead.startswith("::error file=pyproject.toml,line=8,title=request-timeout::nobody: not")
+    assert lost.startswith("::error file=pyproject.toml,line=14,title=wrong-usage::--header names")
+    assert weather == (
+        "::error file=pyproject.toml,line=4,title=server-changed"
+        "::weather.lock -> weather: 1 warning"
+    )
+    assert changes[1].startswith("::warning file=pyproject.toml,line=4,title=argument-")
+    (project / "maps.py").unlink()
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(project.parent))
+    checked = mcp_gen("client", "--check", "--format", "github", "--fail-on", "breaking")
+    member = f"{project.name}/pyproject.toml"
+    assert f"::error file={member},line=13,title=missing::maps.py: the module is" in checked.out
+    assert "server-changed" not in checked.out
+
+
+def test_every_invalid_client_of_a_project_is_named_with_its_line(
+    mcp_gen: Run, project: Path
+) -> None:
+    (project / "pyproject.toml").write_text(
+        '[tool.mcp-gen.clients.weather]\nserver = "x"\n\n'
+        '[tool.mcp-gen.clients]\nmaps = { server = "y", out = "m.py", tool = "a" }\n'
+        'fine = { server = "y", out = "f.py" }\nroutes = { server = 1, out = "r.py" }\n'
+    )
+    ran = mcp_gen("client", "--check", "--format", "github")
+    assert ran.code == 2
+    weather, maps, routes = ran.out.splitlines()
+    begin = "::error file=pyproject.toml,line={},title=bad-config::clients in [tool.mcp-gen] {}"
+    assert weather.startswith(begin.format(1, "lacks server or out in weather"))
+    assert maps.startswith(begin.format(5, "has no setting 'tool' in maps; did you mean tools?"))
+    assert routes.startswith(begin.format(7, "has a setting in routes that must be a non-empty"))
 
 
 def test_an_edited_module_is_found_and_not_overwritten(

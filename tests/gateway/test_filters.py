@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from mcp_protogen.servers.gateway.filters import Filters
+from mcp_protogen.servers.gateway.settings.filters import Filters
 from support.tables import case
 
 SPELLINGS = (
@@ -17,6 +17,24 @@ SPELLINGS = (
     "file:///a/%2e%2e/secret/x",
     "file:///a/..%2Fsecret/x",
     "file:///secret//x",
+    " file:///secret/x",
+    "\x01file:///secret/x",
+    "fi\nle:///se\tcret/x",
+    "file:///\\secret\\x",
+    "file:///a\\..\\secret/x",
+)
+# Other URIs, which many servers take for the same file.
+SAME_FILES = (
+    "file:secret/x",
+    "file:/secret/x",
+    "file://localhost/secret/x",
+    "file://any/a/../secret/x",
+    "file:///Secret/x",
+    "file:///secret?x",
+    "file:///secret#x",
+    "file:///a/..\\secret?x",
+    "file://any/secret#x",
+    "file:///./secret?/../../a",
 )
 
 
@@ -56,6 +74,17 @@ def test_patterns_are_for_one_kind() -> None:
 @pytest.mark.parametrize("uri", SPELLINGS)
 def test_a_uri_is_denied_in_every_spelling(uri: str) -> None:
     assert offers_of("resources", [uri], deny=["file:///secret/*"]) == []
+
+
+@pytest.mark.parametrize("uri", SAME_FILES)
+def test_a_uri_is_denied_that_a_server_may_take_for_a_denied_one(uri: str) -> None:
+    assert offers_of("resources", [uri], deny=["file:///secret", "file:///secret/*"]) == []
+
+
+def test_a_query_and_a_host_are_allowed_as_they_are() -> None:
+    uris = ["db://Host/q?x=1", "file://share/a"]
+    for uri in uris:
+        assert offers_of("resources", uris, allow=[uri.replace("?", "[?]")]) == [uri]
 
 
 @pytest.mark.parametrize("uri", SPELLINGS)

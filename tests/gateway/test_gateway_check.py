@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from mcp_protogen.servers.call.kinds import Kind
-from mcp_protogen.servers.gateway.check import ServerCheck, check_servers
-from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
+from mcp_protogen.servers.gateway.pages.check import ServerCheck, check_servers
+from mcp_protogen.servers.gateway.settings.settings import GatewaySettings, ServerSettings
 from support import formats
 from support.auth.guarding import telling
 from support.calling import foreign_server
@@ -104,12 +104,15 @@ async def test_items_with_a_name_of_an_earlier_server_are_named() -> None:
     assert any("'count'" in text and "one has an item" in text for text in second.left_out)
 
 
-async def test_tasks_of_a_server_are_called_lost() -> None:
+async def test_tasks_are_lost_for_clients_of_revisions_without_them() -> None:
     (tasks,), (plain,) = [
         await checks_of(behind("s", made)) for made in (new_task_server(), counting(STATELESS))
     ]
-    assert any("tasks" in text for text in tasks.left_out)
-    assert plain.left_out == []
+    assert tasks.left_out == plain.left_out == []
+    lost = "tasks: calls wait for their results"
+    for revision, losses in tasks.losses.items():
+        assert (lost in losses) == (revision not in (OLD, STATELESS))
+    assert not any(lost in losses for losses in plain.losses.values())
 
 
 async def test_questions_on_a_shared_program_are_named_unless_calls_queue() -> None:
@@ -228,6 +231,9 @@ def test_plan_has_every_setting_and_connects_to_nothing(
                 "90 s without progress, at most 900.5 s",
                 "1 at a time",
                 "7 connections",
+                "5 calls of a principal at the same time; 60 calls of a principal per minute",
+                "principals *|ada and scopes write and claims",
+                "s0 (tools delete_*; prompts *; resources db://{table})",
                 "shared by all clients",
                 "ready only with it",
                 "s1: some-files",
@@ -237,10 +243,16 @@ def test_plan_has_every_setting_and_connects_to_nothing(
             document = json.loads(ran.out)
             assert (ran.code, formats.faults("gateway-plan", document)) == (0, [])
             hub, files = document["servers"]
-            same = OF_SERVER.keys() - {"max_timeout", "max_connections", "revision"}
+            same = OF_SERVER.keys() - {"max_timeout", "max_connections", "limits", "revision"}
             for name in same:
                 assert hub[name] == OF_SERVER[name]
             assert (hub["maxTimeout"], hub["maxConnections"]) == (900.5, 7)
+            assert hub["limits"] == {"concurrent": 5, "perMinute": 60}
+            (rule,), (own,) = document["rules"], OF_GATEWAY["rules"]
+            kinds = ("tools", "prompts", "resources")
+            assert rule == {"items": {kind: own[kind] for kind in kinds}} | {
+                name: value for name, value in own.items() if name not in kinds
+            }
             assert hub["revisions"] == [OF_SERVER["revision"]]
             assert files["revisions"] == [*REVISIONS] and files["transport"] == "stdio"
 

@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.servers.bridge.http_side import Address, HttpSide
 from mcp_protogen.servers.gateway.config import read_settings
-from mcp_protogen.servers.gateway.settings import AuthSettings, ServerSettings
+from mcp_protogen.servers.gateway.settings.settings import (
+    AuthSettings,
+    RuleSettings,
+    ServerSettings,
+)
 from support.gateway.files import (
     OF_GATEWAY,
     OF_HOST,
@@ -23,6 +26,7 @@ from support.gateway.files import (
     read,
     write_file,
 )
+from support.gateway.gateways import http_side
 from support.running import Run
 from support.tables import case
 
@@ -62,6 +66,10 @@ def test_both_forms_of_a_file_have_all_settings(tmp_path: Path) -> None:
                 audience="https://mcp.example",
                 scopes=frozenset({"a"}),
             )
+            (rule,), (own,) = found.rules, OF_GATEWAY["rules"]
+            assert {name: getattr(rule, name) for name in own} == {
+                name: value if name == "claims" else tuple(value) for name, value in own.items()
+            } | {"scopes": {"write"}}
             hub, files = found.servers
             for name, value in OF_SERVER.items():
                 with case(name):
@@ -89,12 +97,14 @@ def test_every_member_that_is_damaged_is_one_problem_with_its_place(tmp_path: Pa
                 starts = ["/" + "/".join([*steps[:-1], name]) for name in (steps[-1], other)]
                 assert pointer.startswith(tuple(start.rstrip("/") for start in starts))
                 seen.add(steps[-1])
-    assert seen >= {*OF_GATEWAY, *OF_HOST, *PROGRAM, *OF_SERVER}
+    assert seen >= {*OF_GATEWAY, *OF_HOST, *PROGRAM, *OF_SERVER, *OF_GATEWAY["rules"][0]}
 
 
 def test_tables_cover_every_setting() -> None:
-    made = {"name", "place", "address", "opener", "transport"}
+    made = {"name", "place", "address", "opener", "opener_digest", "transport", "locked"}
+    made |= {"token_exchange", "login", "open_as"}
     assert {field.name for field in fields(ServerSettings)} - made == OF_SERVER.keys()
+    assert {field.name for field in fields(RuleSettings)} == OF_GATEWAY["rules"][0].keys()
 
 
 def test_unknown_member_has_a_hint_with_the_nearest_one(tmp_path: Path) -> None:
@@ -119,27 +129,18 @@ def test_file_of_a_host_may_have_members_of_others_but_toml_may_not(tmp_path: Pa
     assert where(problems_in(tmp_path, content)) == ["/theme", "/servers.a.autoApprove"]
 
 
-def test_members_of_later_work_are_called_not_supported(tmp_path: Path) -> None:
-    content = as_toml(
-        {"admin": "127.0.0.1:9464", "lock": "warn", "instructions": "merge"},
-        (OF_HOST, {"lock": "warn", "auth": {"exchange": "https://x", "audience": "y"}}),
-    )
-    found = problems_in(tmp_path, {**content, "rules": [{"servers": ["a"]}]})
-    assert sorted(problem.pointer for problem in found) == [
-        "gateway.admin",
-        "gateway.instructions",
-        "gateway.lock",
-        "rules",
-        "servers.s0.auth.exchange",
-        "servers.s0.lock",
-    ]
-    assert all("not supported yet" in problem.message for problem in found)
+def test_instructions_of_servers_cannot_be_merged_yet(tmp_path: Path) -> None:
+    (problem,) = problems_in(tmp_path, as_toml({"instructions": "merge"}, (OF_HOST, {})))
+    assert problem.pointer == "gateway.instructions"
+    assert "not supported yet" in problem.message
 
 
 def make_file(host: Any, **own: Any) -> Json:
     """Return a file with one server."""
     return {"mcpServers": {"a": {**host, "x-gateway": own} if own else host}}
 
+
+RULE: Json = {"scopes": ["write"]}
 
 BAD: dict[str, tuple[Json, str, str]] = {
     "no servers": ({"x-gateway": {}}, "", "add an object mcpServers"),
@@ -173,6 +174,28 @@ BAD: dict[str, tuple[Json, str, str]] = {
         "/x-gateway/auth/issuer",
         "required",
     ),
+    "rules without tokens": (
+        {**make_file(PROGRAM), "x-gateway": {"rules": [{**RULE, "servers": ["a"]}]}},
+        "/x-gateway/rules",
+        "clients need none",
+    ),
+    **{
+        f"rule {name}": (
+            {**make_file(PROGRAM), "x-gateway": {"auth": OF_GATEWAY["auth"], "rules": [rule]}},
+            f"/x-gateway/rules/0{pointer}",
+            message,
+        )
+        for name, rule, pointer, message in (
+            ("about no server", RULE, "", "names no servers"),
+            ("without a condition", {"servers": ["a"]}, "", "no condition"),
+            (
+                "about another server",
+                {**RULE, "servers": ["a", "aa"]},
+                "/servers",
+                "no server 'aa'",
+            ),
+        )
+    },
     "server that is no object": (make_file(3), "/mcpServers/a", "object"),
     "our members in no object": (
         *(make_file({**PROGRAM, "x-gateway": []}), "/mcpServers/a/x-gateway", "must be an object"),
@@ -259,29 +282,17 @@ def test_variables_and_files_of_secrets_are_read(
     assert found.servers[0].prefix == "hub" and found.servers[0].deny == {"tools": ("hub_*",)}
 
 
-def side(host: str) -> HttpSide:
-    return HttpSide(
-        address=Address(host, 8000),
-        path="/mcp",
-        allowed_hosts=(),
-        allowed_origins=(),
-        sse=False,
-        max_sessions=1,
-        session_lifetime=1.0,
-    )
-
-
 def test_login_of_one_user_serves_stdio_and_this_machine_only(tmp_path: Path) -> None:
     login = (OF_HOST, {"auth": "oauth"})
     alone = write_file(tmp_path, as_json({}, login, (PROGRAM, {})))
-    for allowed in (None, side("127.0.0.1"), side("::1"), side("localhost")):
+    for allowed in (None, http_side("127.0.0.1"), http_side("::1"), http_side("localhost")):
         settings = read_settings(alone, allowed)
         assert [server.auth for server in settings.servers] == ["oauth", "none"]
     with_tokens = write_file(tmp_path, as_toml(OF_GATEWAY, login))
     read_settings(with_tokens, None)
     for host in ("0.0.0.0", "127.0.0.1"):
         with case(host), pytest.raises(ProblemError) as caught:
-            read_settings(with_tokens, side(host))
+            read_settings(with_tokens, http_side(host))
         (problem,) = caught.value.problems
         assert problem.pointer == "servers.s0"
         assert "one user" in problem.message

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from mcp_protogen.servers.gateway.names import ServerNames, find_ambiguous, names_of
+from mcp_protogen.servers.gateway.settings.names import ServerNames, find_ambiguous, names_of
 from support.gateway.gateways import behind
 from support.tables import case
 

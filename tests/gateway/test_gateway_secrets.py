@@ -1,7 +1,9 @@
 """Secrets of a gateway's servers go to these servers, and into no output."""
 
+import json
 import logging
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +11,11 @@ import pytest
 from mcp_protogen.servers.bridge.logs import begin_log
 from mcp_protogen.servers.gateway.config import read_settings
 from mcp_protogen.servers.gateway.gateway import Gateway
-from mcp_protogen.servers.gateway.settings import GatewaySettings
+from mcp_protogen.servers.gateway.settings.settings import GatewaySettings
+from mcp_protogen.servers.gateway.status import status_of
 from support.auth.guarding import allowing, telling
 from support.gateway.files import Json, write_file
+from support.gateway.watching import ADMIN, scrape
 from support.http.serving import run_app, serving, text_in
 from support.revisions import ERAS, OLD
 from support.running import Run
@@ -108,6 +112,18 @@ async def test_log_of_a_server_that_is_gone_has_no_secret(
                 root.setLevel(level)
             logged = capsys.readouterr().err
             assert "${KEY}" in logged and SECRET not in logged
+
+
+async def test_no_page_of_the_admin_address_has_a_secret(folder: Path) -> None:
+    settings = replace(read_settings(write_servers(folder, SERVERS)), admin=ADMIN)
+    gateway = Gateway(settings, pkg)
+    *_, front = gateway.fronts
+    async with pkg.connect(front) as client:
+        assert [tool async for tool in client.iter_tools()] == []
+    status = status_of(gateway)
+    assert all(server["failure"]["text"] for server in status["servers"])
+    text = json.dumps(status) + await scrape(gateway)
+    assert "${KEY}" in text and SECRET not in text
 
 
 def test_credentials_are_named_in_the_settings(folder: Path) -> None:

@@ -5,12 +5,14 @@ import logging
 from typing import Any
 
 import pytest
+from mcp_protogen.servers.gateway.pages.lock_page import list_items
 from support.coroutines import SkippingLoop, run
 from support.gateway.gateways import behind, client_of, gateway
 from support.gateway.listing import MEMBERS, Listing, tool, tools_of
 from support.revisions import ERAS, OLD, REVISIONS, STATELESS
-from support.sessions.talking import pkg
+from support.sessions.talking import Accepting, pkg
 from support.tables import case
+from support.tasks.by_hand import ScriptedServer
 from support.toolkit.mounting import Hearing, names_of, weather
 
 pytestmark = pytest.mark.skips_time
@@ -240,24 +242,22 @@ async def test_unknown_members_pass_and_no_members_are_added() -> None:
             assert listed.to_wire() == {**entry, "name": "a_x"}
 
 
-async def test_tools_that_need_tasks_are_left_out(caplog: pytest.LogCaptureFixture) -> None:
+async def test_support_of_tasks_is_listed_as_far_as_client_and_server_have_them() -> None:
     support = ("required", "optional", "forbidden")
+    tools = [tool(said, execution={"taskSupport": said, "x": 1}) for said in support]
     for revision in REVISIONS:
-        with case(revision):
-            caplog.clear()
-            server = Listing()
-            server.lists["tools"] = [
-                tool(said, execution={"taskSupport": said}) for said in support
-            ]
-            more = tool("more", execution={"taskSupport": "optional", "x": 1})
-            server.lists["tools"].append(more)
-            async with client_of(gateway(behind("a", server)), revision=revision) as one:
-                await one.list_tools()
-                listed = [entry.to_wire() for entry in (await one.list_tools()).tools]
-            rest = {"execution": {"x": 1}} if revision == OLD else {}
-            assert listed == [tool("a_optional"), tool("a_forbidden"), tool("a_more", **rest)]
-            left_out = "'required' is left out, because it can only be called as a task"
-            assert caplog.text.count(left_out) == 1
+        for has_tasks in (True, False):
+            served = ScriptedServer(OLD, tools_list=[{"tools": tools}])
+            if not has_tasks:
+                del served.capabilities["tasks"]
+            fronts = gateway(behind("a", Accepting(served.play), revision=OLD))
+            with case((revision, has_tasks)):
+                async with client_of(fronts, revision=revision) as one:
+                    listed = [entry.to_wire() for entry in (await one.list_tools()).tools]
+                for said, entry in zip(support, listed, strict=True):
+                    shown = {"taskSupport": said} if has_tasks else {}
+                    rest = {"execution": {**shown, "x": 1}} if revision == OLD else {}
+                    assert entry == tool(f"a_{said}", **rest)
 
 
 async def test_long_names_are_logged_and_longer_ones_left_out(
@@ -288,6 +288,26 @@ async def test_a_shared_catalogue_is_listed_once_for_all_clients() -> None:
             async with client_of(fronts) as one, client_of(fronts) as other:
                 assert await tools_of(one) == await tools_of(other) == ["a_x"]
                 assert lists_asked(server) == times
+
+
+async def test_client_that_leaves_takes_no_shared_list_from_others() -> None:
+    for revision in ERAS:
+        server = Listing("x", revision=revision)
+        with case(revision):
+            locked = await list_items(behind("a", server))
+            shared = behind("a", server, catalogue="shared", lock="enforce", locked=locked)
+            fronts = gateway(shared)
+            server.delay = 2
+            async with client_of(fronts, revision=revision) as one:
+                async with client_of(fronts, revision=revision) as leaving:
+                    first = asyncio.create_task(tools_of(leaving))
+                    await asyncio.sleep(1)
+                    listing = asyncio.create_task(tools_of(one))
+                    calling = asyncio.create_task(one.call_tool("a_x", {}))
+                    await asyncio.sleep(0.1)
+                    first.cancel()
+                assert await listing == ["a_x"]
+                await calling
 
 
 async def test_a_change_of_a_shared_catalogue_reaches_all_clients() -> None:

@@ -17,10 +17,9 @@ import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.runtime.features.auth.steps import Fetch
 from mcp_protogen.runtime.testing import in_memory
-from mcp_protogen.servers.bridge.http_side import Address, HttpSide
 from mcp_protogen.servers.bridge.logs import DETAILS
 from mcp_protogen.servers.gateway.config import read_settings
-from mcp_protogen.servers.gateway.settings import AuthSettings
+from mcp_protogen.servers.gateway.settings.settings import AuthSettings
 from mcp_revisions.v2025_11_25 import Session
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -34,6 +33,7 @@ from support.gateway.gateways import (
     client_of,
     gateway,
     gateway_settings,
+    http_side,
     serve_gateway,
     write_config,
 )
@@ -197,25 +197,13 @@ async def test_client_needs_a_token_for_the_audience_and_no_server_sees_it() -> 
     assert not any(line.startswith("authorization") for line in seen)
 
 
-def side(host: str) -> HttpSide:
-    return HttpSide(
-        address=Address(host, 8000),
-        path="/mcp",
-        allowed_hosts=("*",),
-        allowed_origins=(),
-        sse=False,
-        max_sessions=1,
-        session_lifetime=1.0,
-    )
-
-
 def test_gateway_without_tokens_serves_this_machine_only(tmp_path: Path) -> None:
     file = write_config(tmp_path, {"a": {"command": "a"}})
     for host in ("127.0.0.1", "::1", "localhost"):
-        assert read_settings(file, side(host)).auth is None
+        assert read_settings(file, http_side(host)).auth is None
     for host in ("0.0.0.0", "::", "192.0.2.1", "mcp.example.com"):
         with case(host), pytest.raises(ProblemError) as raised:
-            read_settings(file, side(host))
+            read_settings(file, http_side(host))
         (problem,) = raised.value.problems
         assert (problem.code, problem.place) == ("wrong-usage", str(file))
         assert host in problem.message and "auth of the gateway" in problem.hint

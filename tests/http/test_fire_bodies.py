@@ -94,7 +94,6 @@ SERVED = [
     Case("a byte order mark", b"\xef\xbb\xbf" + ping(), 200),
     Case("a lone surrogate", argument(rb'"\ud800"'), 200),
     Case("a pair of surrogates", argument(rb'"\ud83d\ude00"'), 200),
-    Case("a number that is too large to hold", argument(b"1e400"), 200),
     Case("nested 150 times", argument(nest_arrays(150)), 200),
     Case(
         "a member of 100,000 others",
@@ -137,6 +136,13 @@ async def test_an_odd_body_gets_its_status_in_a_session() -> None:
                 code = answer.message.get("error", {}).get("code")
                 assert code == case.code, (case.name, answer)
             await site.is_fine()
+
+
+async def test_a_number_that_is_too_large_to_hold_is_served() -> None:
+    async with serve_under_attack() as site:
+        answer = await site.ask(http(argument(b"1e400"), **await site.session()))
+        assert (answer.status, "result" in answer.message) == (200, True)
+        await site.is_fine()
 
 
 def meta(**changed: Any) -> JsonObject:

@@ -862,14 +862,14 @@ class TestCopies:
     ) -> None:
         engine, switched = Engine(), list[object]()
 
-        def switch_all(_: object, connection: object, switches: object) -> None:
+        def resume(_: object, connection: object, switches: object) -> None:
             switched.append(switches)
 
         async with workers(ours(), engine=engine) as (one,):
             session = await one.initialize()
             (own,) = one.app._running.state.sessions
             kind: Any = own.connection.server.__mcp_runtime__.__class__
-            monkeypatch.setattr(kind, "switch_all", switch_all)
+            monkeypatch.setattr(kind, "resume", resume)
             engine.lose()
             assert outcome(await session.post(request("ping"))) == (200, None)
             assert switched == []

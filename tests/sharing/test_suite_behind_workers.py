@@ -1,14 +1,12 @@
 """The tests of `tests/http` for one application also pass for several on one engine."""
 
 import re
-import subprocess
-import sys
 from collections.abc import Iterable
 from typing import Final
 
 import pytest
 from support import folders
-from support.http.behind import ALONE, ENGINES
+from support.http.behind import ALONE, DIRECT, ENGINES, run_tests
 from support.tables import case
 
 FOLDER: Final = folders.TESTS / "http"
@@ -17,17 +15,8 @@ SAMPLE: Final = ("test_http_resuming.py", "test_http_streams.py")
 
 def check(files: Iterable[str], engine: str) -> None:
     """Run the tests of some files with workers."""
-    chosen = ("-p", "no:cacheprovider", "-n0", f"--workers-sharing={engine}")
-    ran = subprocess.run(
-        [sys.executable, "-m", "pytest", "--tb=short", *chosen, *sorted(files)],
-        cwd=FOLDER,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stdout
-    assert f"workers: sharing {engine}" in ran.stdout
+    paths = (FOLDER / file for file in files)
+    run_tests(paths, f"--workers-sharing={engine}", f"workers: sharing {engine}")
 
 
 @pytest.mark.long
@@ -49,9 +38,10 @@ def test_suite_of_application_passes_behind_workers(engine: str) -> None:
     check(files, engine)
 
 
-def test_each_test_that_takes_a_single_application_is_there() -> None:
-    for name in (name for names in ALONE.values() for name in names):
+def test_each_omitted_test_is_there() -> None:
+    alone = [f"http/{name}" for names in ALONE.values() for name in names]
+    for name in (*alone, *(name for names in DIRECT.values() for name in names)):
         with case(name):
-            file, *steps = name.split("::")
-            text = (FOLDER / file).read_text()
+            file, *steps = name.partition("[")[0].split("::")
+            text = (folders.TESTS / file).read_text()
             assert all(re.search(rf"(class|def) {step}", text) for step in steps)

@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
+from support.docs.pages import block_texts
 from support.folders import ROOT
 from support.tables import case
 
@@ -13,15 +14,23 @@ yaml: Any = import_module("yaml")  # comes without types
 
 OURS: Final = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 # Those that users copy, and the one of a new project.
-FOR_USERS: Final = sorted((ROOT / "docs" / "workflows").glob("mcp-*.yml"))
+FOR_USERS: Final = (
+    *sorted((ROOT / "docs" / "workflows").glob("mcp-*.yml")),
+    ROOT / "docs" / "monorepo.md",
+)
 SCAFFOLD: Final = ROOT / "templates" / "scaffold" / "ci.yml.jinja"
 USES: Final = re.compile(r"uses: (?P<action>[^@\s]+)@(?P<commit>\S+)(?: # (?P<version>\S+))?$")
+
+
+def text_of(path: Path) -> str:
+    """Return the workflow in a file, or the one at the end of a page."""
+    return block_texts(path.name, "yaml")[-1] if path.suffix == ".md" else path.read_text("utf-8")
 
 
 def test_actions_are_pinned_to_the_same_commits_everywhere() -> None:
     versions: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
     for path in (*OURS, *FOR_USERS, SCAFFOLD):
-        used = [line for line in path.read_text("utf-8").splitlines() if " uses: " in line]
+        used = [line for line in text_of(path).splitlines() if " uses: " in line]
         with case(path.name):
             assert used
             for line in used:
@@ -37,13 +46,13 @@ def test_actions_are_pinned_to_the_same_commits_everywhere() -> None:
 
 
 def jobs(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load(path.read_text("utf-8"))["jobs"]
+    found: dict[str, Any] = yaml.safe_load(text_of(path))["jobs"]
     return found
 
 
 def test_each_job_says_what_it_may_do_and_for_how_long() -> None:
     for path in (*OURS, *FOR_USERS):
-        text = path.read_text("utf-8")
+        text = text_of(path)
         with case(path.name):
             document = yaml.safe_load(text)
             assert document["permissions"] == {} and "group" in document["concurrency"]

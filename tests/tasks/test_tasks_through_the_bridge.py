@@ -3,15 +3,15 @@
 from asyncio import wait_for
 
 import pytest
-from mcp_revisions import McpError, TaskCancelled, Toolkit, client_of, in_memory, open_http
-from mcp_revisions import v2025_11_25 as handshake
+from mcp_revisions import McpError, TaskCancelled, client_of, in_memory, open_http
 from support.http.serving import serving
-from support.revisions import OLD, STATELESS
+from support.revisions import OLD
+from support.sessions.talking import client as plain_client
 from support.tables import case
-from support.tasks.gateway import CLIENTS, OPTIONS, SERVERS, connect_bridged
+from support.tasks.gateway import CLIENTS, OPTIONS, PAIRS, SERVERS, connect_bridged
 from support.tasks.principals import WHO, of
+from support.toolkit.mounting import app
 
-PAIRS = [(OLD, OLD), (STATELESS, STATELESS), (OLD, STATELESS), (STATELESS, OLD)]
 BOTH_WAYS = pytest.mark.parametrize(("client", "server"), PAIRS)
 
 
@@ -76,13 +76,15 @@ async def test_a_server_over_http_knows_whose_task_it_is(client: str, server: st
             assert (await again.task(handle.to_json()).result()).text == "True True"
 
 
-async def test_a_tool_of_a_mounted_server_that_is_always_a_task_is_waited_for() -> None:
-    class Top(Toolkit, handshake.Server):
-        """A server that mounts another one, of the other kind."""
-
-    top = Top()
-    top.mount("far", connect_to=in_memory(SERVERS[STATELESS]()))
-    async with client_of(top, handshake.Client()) as one:
-        assert (await one.call_tool("far_needed")).text == "needed is done"
-        listed = {tool.name: tool.execution async for tool in one.iter_tools()}
-    assert listed["far_needed"] is None
+@pytest.mark.parametrize(("above", "server"), PAIRS)
+async def test_a_tool_of_a_mounted_server_that_is_always_a_task_is_waited_for(
+    above: str, server: str
+) -> None:
+    top = app(above)
+    top.mount("far", connect_to=in_memory(SERVERS[server]()))
+    async with client_of(top, plain_client(above)) as one:
+        assert (await one.call_tool("far_needed", {})).text == "needed is done"
+        listed = [tool.to_wire() for tool in (await one.list_tools()).tools]
+    assert len(listed) == 7
+    if above != server:
+        assert not any("execution" in tool for tool in listed)

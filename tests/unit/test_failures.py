@@ -6,7 +6,7 @@ from mcp_protogen.runtime.core.connection_errors import (
     RequestTimeout,
     Strays,
 )
-from mcp_protogen.servers.connect.failures import failure_of
+from mcp_protogen.servers.connect.failures import failure_of, problem_error
 from support.tables import case
 
 URL = "check the URL of the server; it often ends in /mcp"
@@ -56,3 +56,25 @@ def test_answers_that_fit_no_request_have_a_hint() -> None:
     problem = failure_of(RequestTimeout("initialize", 5, strays, 2), "here").problem
     assert problem.message.endswith("answered a request with the id '2', which is not open (2 is)")
     assert "exactly as it came" in problem.hint
+
+
+def test_failures_to_connect_have_hints() -> None:
+    for text, hint in {
+        "the program writes back the messages that it is sent": "name a program that is a server",
+        "cannot start gone: No such file or directory": "install the program, or correct its name",
+        "the server ended with code 0": "run the program by itself to see why",
+        "POST http://here: ConnectError: refused": "check the URL, and whether the server runs",
+        "POST http://here: RemoteProtocolError: the response is malformed": URL,
+        "the stream ended before server/discover was answered": URL,
+        "the HTTP response to initialize does not answer it": URL,
+    }.items():
+        with case(text):
+            assert failure_of(Disconnected(text), "here").problem.hint.startswith(hint)
+    known = Disconnected(
+        "the server ended with code 1; its last output on standard error:\nKeyError"
+    )
+    assert failure_of(known, "here").problem.hint == ""
+    assert str(problem_error(known, "here")).endswith(" standard error: KeyError")
+    strays = Strays(lines=(b'{"hello": 1}',))
+    text = strays.explain("the HTTP response to initialize does not answer it")
+    assert failure_of(Disconnected(text), "here").problem.hint == URL

@@ -5,8 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +12,8 @@ import pytest
 from mcp_protogen.base.resources import schema_folder
 from support.docs.pages import block_texts
 from support.folders import ROOT
-from support.peers.places import install, make_once
 from support.update.specifications import OLDER, Spec, commit_folder, git
+from support.update.workflows import Runner, pre_commit_program
 
 yaml: Any = importlib.import_module("yaml")  # comes without types
 
@@ -27,27 +25,6 @@ printf '%s ' "$@" >> calls.txt
 echo >> calls.txt
 case "$1 $2" in "issue list") cat open.txt ;; esac
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Runner:
-    """Runs the steps of a job as GitHub Actions does, in a folder that is the checkout."""
-
-    folder: Path
-    environment: Mapping[str, str]
-
-    def run(self, step: Mapping[str, Any], **more: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
-            cwd=self.folder,
-            env={**self.environment, **more},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    def text(self, name: str) -> str:
-        return (self.folder / name).read_text()
 
 
 @pytest.fixture
@@ -174,42 +151,24 @@ def test_the_generator_is_installed_from_what_the_repository_says(
 
 @pytest.fixture(scope="module")
 def pre_commit() -> Path:
-    """Return the program, in its own environment, made on first use."""
-    wanted = "pre-commit>=4,<5"
-    folder = make_once(
-        "pre-commit", f"{sys.version}{wanted}", lambda folder: install(folder, wanted)
-    )
-    return folder / "bin" / "pre-commit"
-
-
-def run_hook(runner: Runner, *command: str | Path) -> subprocess.CompletedProcess[str]:
-    # Only a part of what it installs is ever used, and is compiled then.
-    more = {"PRE_COMMIT_HOME": str(runner.folder.parent / "pre-commit"), "PIP_NO_COMPILE": "1"}
-    return subprocess.run(
-        command,
-        cwd=runner.folder,
-        env={**runner.environment, **more},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return pre_commit_program()
 
 
 def assert_guards(runner: Runner, package: Path, pre_commit: Path) -> None:
     """Require that the hook passes for an up-to-date package, and names edited or deleted files."""
     shutil.copytree(package, runner.folder / "pkg")
     commit_folder(runner.folder)
-    done = run_hook(runner, pre_commit, "run", "--all-files")
+    done = runner.run_hook(pre_commit, "run", "--all-files")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Passed" in done.stdout
     with (runner.folder / "pkg" / "__init__.py").open("a") as file:
         file.write("# edited\n")
     git(runner.folder, "add", "--all")
-    done = run_hook(runner, pre_commit, "run", "--all-files")
+    done = runner.run_hook(pre_commit, "run", "--all-files")
     assert done.returncode == 1
     assert "edited: __init__.py: this generated file was edited by hand" in done.stdout
     git(runner.folder, "rm", "--quiet", "--force", "pkg/__init__.py")
-    done = run_hook(runner, pre_commit, "run")
+    done = runner.run_hook(pre_commit, "run")
     assert done.returncode == 1
     assert "missing: __init__.py" in done.stdout
 

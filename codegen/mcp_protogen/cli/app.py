@@ -53,6 +53,10 @@ def _load_own_server_command(name: str) -> _Declared | None:
             from mcp_protogen.cli.new import new
 
             return new
+        case "dev":
+            from mcp_protogen.cli.dev import dev
+
+            return dev
         case "inspect":
             from mcp_protogen.cli.inspect import inspect_server
 
@@ -126,7 +130,7 @@ _SECTIONS: Final[Mapping[str, tuple[Sequence[str], Callable[[str], _Declared | N
         ("generate", "sync", "revisions", "extensions", "templates", "explain"),
         _load_package_command,
     ),
-    "Your servers": (("new", "inspect"), _load_own_server_command),
+    "Your servers": (("new", "dev", "inspect"), _load_own_server_command),
     "Servers of others": (
         ("list", "call", "read", "prompt", "client", "bridge", "gateway"),
         _load_client_command,

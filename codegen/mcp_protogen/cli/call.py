@@ -5,7 +5,6 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,7 +12,7 @@ import typer
 from mcp_protogen.base.problems import Level, ProblemError
 from mcp_protogen.cli import server_completion
 from mcp_protogen.cli.console import say, show_problems
-from mcp_protogen.cli.conversation import AskingOptions, ServerAnswer
+from mcp_protogen.cli.conversation import SavingOptions, ServerAnswer
 from mcp_protogen.cli.option_groups import with_groups
 from mcp_protogen.cli.server_options import ServerName, Timeout
 from mcp_protogen.servers.call.kinds import Kind
@@ -28,18 +27,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallChoice(AskingOptions):
+class CallChoice(SavingOptions):
     """The options of a call."""
 
     timeout: Timeout = 60.0
-    root: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="DIR", help="A folder that the server may work in; repeat it."),
-    ] = None
-    sampling: Annotated[
-        bool,
-        typer.Option("--sampling", help="Accept sampling requests; you write the answers."),
-    ] = False
     as_task: Annotated[
         bool, typer.Option("--as-task", help="Ask the server to run the call as a task.")
     ] = False
@@ -90,12 +81,8 @@ def call(
     words = tuple(arguments or ())
     terminal = Terminal(tool, options.log_level or LogLevel.WARNING)
     limit = CallTimeout(options.timeout)
-    questions = replace(
-        options.questions(terminal),
-        roots=options.root or (),
-        samples=options.sampling,
-        waiting=partial(_pause_limit, limit, terminal),
-    )
+    waiting = partial(_pause_limit, limit, terminal)
+    questions = replace(options.questions(terminal), waiting=waiting)
     stdin = ""
     if words == ("-",):
         stdin, questions = sys.stdin.read(), replace(questions, user=None)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -130,7 +131,7 @@ def _jobs(
         server=(
             None
             if offline or client_options.server_name is None
-            else options.named_server(client_options.server_name)
+            else partial(options.named_server, client_options.server_name)
         ),
         package=client_options.package,
         with_package=client_options.with_package,

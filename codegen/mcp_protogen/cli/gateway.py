@@ -1,6 +1,7 @@
 """`mcp-gen gateway`: many servers behind one endpoint, for clients of all revisions."""
 
-from dataclasses import replace
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +16,7 @@ from mcp_protogen.cli.outcome import show
 from mcp_protogen.pipeline.reports.view import FindingsPage, View
 
 if TYPE_CHECKING:
-    from mcp_protogen.servers.gateway.settings import GatewaySettings
+    from mcp_protogen.servers.gateway.settings.settings import GatewaySettings
 
 
 @with_groups
@@ -35,9 +36,27 @@ def gateway(
             help="Connect to all servers, and show what clients of each revision would lose.",
         ),
     ] = False,
+    lock: Annotated[
+        bool,
+        typer.Option(
+            "--lock", help="Connect to all servers, and show what differs from the gateway's lock."
+        ),
+    ] = False,
+    accept: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SERVER",
+            help="With --lock: accept the items of this server, or of all servers with all;"
+            " repeatable.",
+            show_default="no server",
+        ),
+    ] = None,
     format: Annotated[
-        LogFormat, typer.Option(help="With --dry-run or --check: format of the page.")
+        LogFormat, typer.Option(help="With --dry-run, --check or --lock: format of the page.")
     ] = LogFormat.TEXT,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Read FILE again when it changes; SIGHUP does so, too.")
+    ] = False,
     telemetry: Annotated[
         bool, typer.Option("--telemetry", help="Record spans and durations with OpenTelemetry.")
     ] = False,
@@ -51,27 +70,45 @@ def gateway(
     The servers may be of any revision and transport, and so may the clients. Without --http, the
     gateway is a stdio server for the configuration of a host, and ends with its client. Standard
     output carries only the protocol; the log goes to standard error. With --check, exit code 1
-    means that a server failed.
+    means that a server failed; with --lock, also that items differ from those accepted.
+
+    A changed FILE is applied without ending sessions, on SIGHUP or with --watch.
     """
     from mcp_protogen.servers.bridge.logs import begin_log
     from mcp_protogen.servers.gateway.config import read_settings
     from mcp_protogen.servers.gateway.endpoint import run_gateway
+    from mcp_protogen.servers.gateway.reload import GatewayFile
 
     side = clients.side()
-    if dry_run or check:
-        if dry_run and check:
-            raise conflict("--dry-run and --check exclude each other")
-        place = Destination(format)
-        show(lambda view: _page(read_settings(file, side), check, view), "gateway", place)
+    if dry_run + check + lock > 1:
+        raise conflict("--dry-run, --check and --lock exclude each other")
+    if accept and not lock:
+        raise conflict("--accept needs --lock")
+    if dry_run or check or lock:
+        if watch:
+            raise conflict("--watch is for a gateway that serves")
+        page = _plan if dry_run else _check if check else partial(_lock, accept or ())
+        show(lambda view: page(read_settings(file, side), view), "gateway", Destination(format))
     if format is not LogFormat.TEXT:
-        raise conflict("--format needs --dry-run or --check; the log has --log-format")
-    settings = replace(read_settings(file, side), telemetry=telemetry)
-    begin_log(log_level.value, log_format.value, settings.hide)
-    run_gateway(settings, side)
+        raise conflict("--format needs --dry-run, --check or --lock; the log has --log-format")
+    source = GatewayFile(file, side, telemetry)
+    begin_log(log_level.value, log_format.value, source.hide)
+    run_gateway(source, side, watch)
 
 
-def _page(settings: "GatewaySettings", check: bool, view: View) -> FindingsPage:
-    from mcp_protogen.servers.gateway.check import check_page
-    from mcp_protogen.servers.gateway.plan import plan_page
+def _plan(settings: "GatewaySettings", view: View) -> FindingsPage:
+    from mcp_protogen.servers.gateway.pages.plan import plan_page
 
-    return (check_page if check else plan_page)(settings, view)
+    return plan_page(settings, view)
+
+
+def _check(settings: "GatewaySettings", view: View) -> FindingsPage:
+    from mcp_protogen.servers.gateway.pages.check import check_page
+
+    return check_page(settings, view)
+
+
+def _lock(accept: Sequence[str], settings: "GatewaySettings", view: View) -> FindingsPage:
+    from mcp_protogen.servers.gateway.pages.lock_page import lock_page
+
+    return lock_page(settings, accept, view)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mcp_protogen.cli.console import say, tell
-from mcp_protogen.cli.conversation import ConversationOptions, ServerAnswer
+from mcp_protogen.cli.conversation import AskingOptions, ServerAnswer
 from mcp_protogen.cli.option_groups import with_groups
 from mcp_protogen.cli.server_options import ServerName
 from mcp_protogen.servers.call.kinds import Kind
@@ -25,9 +25,13 @@ def list_server(
         ),
     ] = None,
     *,
-    options: ConversationOptions,
+    options: AskingOptions,
 ) -> None:
-    """List the tools, prompts and resources of a server."""
+    """List the tools, prompts and resources of a server.
+
+    Servers may offer some of them only to clients that declare --elicitation, --sampling or
+    --roots.
+    """
     from mcp_protogen.cli.terminal import Terminal, page_width
 
     async def work(client: "Client") -> ServerAnswer:
@@ -44,4 +48,7 @@ def list_server(
         return ServerAnswer(items.as_json(), lambda: say(items.page(page_width())), items.lists)
 
     server = options.named_server(server_name)
-    options.converse(server, Terminal("list"), work)
+    terminal = Terminal("list")
+    questions = options.questions(terminal)
+    abilities = questions.abilities() if options.declares else None
+    options.converse(server, terminal, questions.tell_of_unused(work), abilities)

@@ -51,8 +51,9 @@ def show(
 ) -> NoReturn:
     """Do `work`, show its page, and end the process: with 1 if the page is a failure.
 
-    If `work` raises, show the problems in the same format, and end with 2. `failed` makes their
-    JSON document for commands with another JSON format than reports.
+    If the page is incomplete, end with 2. If `work` raises, show the problems in the same format,
+    and end with 2. `failed` makes their JSON document for commands with another JSON format than
+    reports.
     """
     format = Format(place.format) if place.format in [*Format] else Format.TEXT
     try:
@@ -68,7 +69,7 @@ def show(
             _end(failure(command, error.problems), format)
         say(failed(error.problems), format)
         raise SystemExit(2) from None
-    raise SystemExit(int(page.failed))
+    raise SystemExit(2 if page.incomplete else int(page.failed))
 
 
 def _end(report: RunReport, format: Format | None, *, quiet: bool = False) -> NoReturn:

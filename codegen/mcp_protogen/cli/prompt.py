@@ -8,7 +8,7 @@ import typer
 
 from mcp_protogen.cli import server_completion
 from mcp_protogen.cli.console import say
-from mcp_protogen.cli.conversation import AskingOptions, ServerAnswer
+from mcp_protogen.cli.conversation import SavingOptions, ServerAnswer
 from mcp_protogen.cli.option_groups import with_groups
 from mcp_protogen.cli.server_options import ServerName, pairs
 from mcp_protogen.servers.call.kinds import Kind
@@ -33,7 +33,7 @@ def prompt(
         ),
     ] = None,
     *,
-    options: AskingOptions,
+    options: SavingOptions,
 ) -> None:
     """Fill in a prompt of a server, and show its messages."""
     from mcp_protogen.cli.terminal import Terminal

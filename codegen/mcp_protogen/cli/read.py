@@ -9,7 +9,7 @@ import typer
 
 from mcp_protogen.cli import server_completion
 from mcp_protogen.cli.console import say, say_bytes
-from mcp_protogen.cli.conversation import AskingOptions, ServerAnswer
+from mcp_protogen.cli.conversation import SavingOptions, ServerAnswer
 from mcp_protogen.cli.option_groups import with_groups
 from mcp_protogen.cli.server_options import ServerName
 
@@ -37,7 +37,7 @@ def read(
         ),
     ] = None,
     *,
-    options: AskingOptions,
+    options: SavingOptions,
 ) -> None:
     """Read a resource of a server.
 

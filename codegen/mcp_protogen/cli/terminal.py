@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+from collections import deque
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from shutil import get_terminal_size
@@ -17,6 +18,7 @@ from mcp_protogen.servers.call.progress import log_line, progress_line
 
 _READ: Final = 4096
 _TABLE: Final = 100
+_LAST_LINES: Final = 20
 
 
 class Terminal:
@@ -31,6 +33,8 @@ class Terminal:
         self._line: str | None = None
         self._rest = b""
         self._held: list[str] | None = None
+        self.unshown = deque[str](maxlen=_LAST_LINES)
+        """The last lines of the server's standard error, if that level is not shown."""
         self._interactive = is_terminal(sys.stderr)
 
     @property
@@ -72,9 +76,16 @@ class Terminal:
             self._note(safe_line(log_line(params)))
 
     def show_standard_error(self, line: str) -> None:
-        """Show a line of the server's standard error, if that level is shown."""
+        """Show a line of the server's standard error, or keep it if that level is not shown."""
         if is_as_severe(LogLevel.DEBUG, self._least):
             self._note(f"[stderr] {safe_line(line)}")
+        else:
+            self.unshown.append(line)
+
+    def show_last_lines(self) -> None:
+        """Show the end of the server's standard error, which often says why it failed."""
+        for line in self.unshown:
+            self.tell(f"[stderr] {safe_line(line)}")
 
     async def read_line(self, prompt: str) -> str | None:
         """Return a line from the user; None at the end of input."""

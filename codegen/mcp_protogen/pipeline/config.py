@@ -102,9 +102,13 @@ class Format(StrEnum):
 
 
 class ClientSettings(NamedTuple):
-    """A typed client of a project: its server as on the command line, its module, and options."""
+    """A typed client of a project: its server as on the command line, its module, and options.
 
-    name: str
+    `place` and `pointer` are those of its table.
+    """
+
+    place: str
+    pointer: str
     server: str
     out: Path
     package: str | None = None

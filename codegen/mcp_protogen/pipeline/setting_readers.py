@@ -28,6 +28,14 @@ class OutsideError(ValueError):
     """Raised for a setting that leads out of the folder of its file."""
 
 
+class EntryErrors(ValueError):
+    """Raised for a table with wrong entries; `messages` has one for each, by its name."""
+
+    def __init__(self, messages: Mapping[str, str]) -> None:
+        super().__init__("; ".join(messages.values()))
+        self.messages = messages
+
+
 def read_text(value: Any, _: Path) -> str:
     """Return a non-empty text."""
     if not isinstance(value, str) or not value:
@@ -138,7 +146,18 @@ def read_clients(value: Any, base: Path) -> tuple[ClientSettings, ...]:
     """Return the typed clients of a project."""
     if not is_object(value):
         raise ValueError("must be a table of tables: [tool.mcp-gen.clients.NAME]")
-    return tuple(_client(name, table, base) for name, table in value.items())
+    clients: list[ClientSettings] = []
+    wrong: dict[str, str] = {}
+    for name, table in value.items():
+        try:
+            clients.append(_client(name, table, base))
+        except OutsideError:
+            raise
+        except ValueError as error:
+            wrong[name] = str(error)
+    if wrong:
+        raise EntryErrors(wrong)
+    return tuple(clients)
 
 
 def _client(name: str, value: Any, base: Path) -> ClientSettings:
@@ -155,7 +174,8 @@ def _client(name: str, value: Any, base: Path) -> ClientSettings:
         raise
     except ValueError as error:
         raise ValueError(f"has a setting in {name} that {error}") from error
-    return ClientSettings(name, **settings)
+    pointer = jsonpointer.join("tool", "mcp-gen", "clients", name)
+    return ClientSettings(str(shorten_path(base / PROJECT)), pointer, **settings)
 
 
 def choice_reader(choices: type[_Choice]) -> Callable[[Any, Path], Any]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
 from mcp_protogen.pipeline.config import (
@@ -22,7 +23,7 @@ from mcp_protogen.pipeline.config import (
 )
 from mcp_protogen.pipeline.options import BY_FIELD, BY_KEY, OPTIONS
 from mcp_protogen.pipeline.parts import ALL
-from mcp_protogen.pipeline.setting_readers import OutsideError, shorten_path
+from mcp_protogen.pipeline.setting_readers import EntryErrors, OutsideError, shorten_path
 from mcp_protogen.pipeline.target import Extra, Layout, Quotes
 
 _TABLE = "[tool.mcp-gen]"
@@ -176,6 +177,11 @@ def _settings(table: Any, file: Path, flags: Settings, only: Container[str] | No
                 problems.append(
                     Problem("outside-project", message, str(shorten_path(file)), hint=hint)
                 )
+        except EntryErrors as error:
+            for name, message in error.messages.items():
+                pointer = jsonpointer.join("tool", "mcp-gen", key, name)
+                problem = _bad(f"{key} in {_TABLE} {message}", file)
+                problems.append(problem._replace(pointer=pointer))
         except ValueError as error:
             problems.append(_bad(f"{key} in {_TABLE} {error}", file))
     if problems:

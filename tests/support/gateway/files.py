@@ -8,17 +8,37 @@ from typing import Any, Final
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.servers.gateway.config import read_settings
-from mcp_protogen.servers.gateway.settings import GatewaySettings
+from mcp_protogen.servers.gateway.settings.settings import GatewaySettings
 
 Json = dict[str, Any]
+
+_WHOLE: Final = ("rename", "allow", "deny", "headers", "env", "claims")
+"""Members whose own members have any names."""
 
 OF_GATEWAY: Final[Json] = {
     "name": "team",
     "title": "Team",
     "instructions": "Ask.",
     "separator": "-",
+    "lock": "warn",
     "list_timeout": 2.5,
+    "logins": "logins.json",
+    "admin": "127.0.0.1:9464",
+    "admin_hosts": ["gateway.internal"],
+    "share": "redis://localhost",
+    "state_keys": ["0123456789abcdef"],
     "auth": {"issuer": "https://login.example", "audience": "https://mcp.example", "scopes": ["a"]},
+    "rules": [
+        {
+            "servers": ["s0"],
+            "tools": ["delete_*"],
+            "prompts": ["*"],
+            "resources": ["db://{table}"],
+            "principals": ["*|ada"],
+            "scopes": ["write"],
+            "claims": {"groups": "staff", "level": 3, "admin": True, "realm": {"roles": "admin"}},
+        }
+    ],
 }
 OF_HOST: Final[Json] = {
     "type": "http",
@@ -39,8 +59,10 @@ OF_SERVER: Final[Json] = {
     "max_timeout": 900.5,
     "concurrency": 1,
     "max_connections": 7,
+    "limits": {"concurrent": 5, "per_minute": 60},
     "catalogue": "shared",
     "required": True,
+    "lock": "enforce",
     "auth": "none",
 }
 # A value of the wrong type or outside the limits, by member.
@@ -50,6 +72,11 @@ WRONG: Final[dict[str, tuple[Any, ...]]] = {
     "instructions": (True, "merge"),
     "separator": (3, "", " ", "/"),
     "list_timeout": ("3", 0, -1, True),
+    "logins": (3, "no-folder/logins.json", "."),
+    "admin": (9464, "", "127.0.0.1", "a b:1", "localhost:70000"),
+    "admin_hosts": ("gateway.internal", [3], ["http://gateway"], ["a:b:c"]),
+    "share": (3, "", "localhost:6379", "redis://a@b/c@d"),
+    "state_keys": ("0123456789abcdef", [], ["short"], [3]),
     "issuer": (3, "", "login.example", "https://login.example?a=b"),
     "audience": ([], "mcp", "https://mcp.example#a", "ftp://mcp.example", "https://a@mcp.example"),
     "scopes": ("a", [3], ["a b"], ["offline_access"]),
@@ -70,9 +97,20 @@ WRONG: Final[dict[str, tuple[Any, ...]]] = {
     "max_timeout": ("90", 0, True, 80),
     "concurrency": (0, 1.5, "1", True),
     "max_connections": (0, 1.5, "1", True),
+    "limits": (3, {"per_hour": 3}),
+    "concurrent": (0, 1.5, "1", True),
+    "per_minute": (0, 1.5, "1", True),
+    "rules": ("staff", {}, ["staff"]),
+    "servers": ("s0", [], [3], ["s2"]),
+    "tools": ("get_*", [], [3]),
+    "prompts": ("get_*", [], [3]),
+    "resources": ("a:*", [], [3]),
+    "principals": ("ada", [], [3]),
+    "claims": (["staff"], {"groups": ["staff"]}, {"groups": ""}, {"a": {"b": 1.5}}, {"a": 1.5}),
     "catalogue": ("mine", True),
     "required": ("yes", 1),
-    "auth": (3, "basic:ID", "bearer", "bearer:NOT_SET", {"exchange": "https://x"}),
+    "lock": ("on", True),
+    "auth": (3, "basic:ID", "bearer", "bearer:NOT_SET"),
 }
 
 
@@ -117,8 +155,10 @@ def damaged_contents(content: Json) -> Iterator[tuple[list[str], Any, Json]]:
             copy = deepcopy(content)
             table = copy
             for step in steps[:-1]:
-                table = table[step]
-            if not isinstance(table[steps[-1]], dict) or steps[-1] != "auth":
+                table = table[int(step)] if is_array(table) else table[step]
+            if steps != ["servers"] and not (
+                isinstance(table[steps[-1]], dict) and steps[-1] == "auth"
+            ):
                 table[steps[-1]] = wrong
                 yield steps, wrong, copy
 
@@ -126,5 +166,9 @@ def damaged_contents(content: Json) -> Iterator[tuple[list[str], Any, Json]]:
 def _paths(table: Json, above: list[str]) -> Iterator[list[str]]:
     for name, value in table.items():
         yield [*above, name]
-        if is_object(value) and name not in ("rename", "allow", "deny", "headers", "env"):
+        if is_object(value) and name not in _WHOLE:
             yield from _paths(value, [*above, name])
+        if is_array(value):
+            for number, element in enumerate(value):
+                if is_object(element):
+                    yield from _paths(element, [*above, name, str(number)])

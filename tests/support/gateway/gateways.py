@@ -7,9 +7,10 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from mcp_protogen.servers.bridge.http_side import Address, HttpSide
 from mcp_protogen.servers.gateway.endpoint import make_app
 from mcp_protogen.servers.gateway.gateway import Gateway
-from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
+from mcp_protogen.servers.gateway.settings.settings import GatewaySettings, ServerSettings
 from support.folders import TESTS
 from support.http.serving import Site, calling_app, serving
 from support.json_types import JsonObject
@@ -63,10 +64,26 @@ def client_at(address: str | Command, one: Any, **headers: str) -> AbstractAsync
 
 
 @asynccontextmanager
-async def serve_gateway(settings: GatewaySettings, **http: Any) -> AsyncGenerator[Site, None]:
+async def serve_gateway(
+    served: GatewaySettings | Gateway, **http: Any
+) -> AsyncGenerator[Site, None]:
     """Serve a gateway over HTTP, and yield a caller; `http` are fields of `HttpOptions`."""
-    async with calling_app(make_app(settings, pkg, pkg.HttpOptions(**http))) as site:
+    gateway = served if isinstance(served, Gateway) else Gateway(served, pkg)
+    async with calling_app(make_app(gateway, pkg, pkg.HttpOptions(**http))) as site:
         yield site
+
+
+def http_side(host: str = "127.0.0.1") -> HttpSide:
+    """Return the options of `--http HOST:8000`, as the command reads them."""
+    return HttpSide(
+        address=Address(host, 8000),
+        path="/mcp",
+        allowed_hosts=("*",),
+        allowed_origins=(),
+        sse=False,
+        max_sessions=1,
+        session_lifetime=1.0,
+    )
 
 
 def odd_program(kind: str) -> JsonObject:

@@ -53,6 +53,16 @@ class Listing:
         """The number of connections so far."""
         return self._opener.opened
 
+    @property
+    def open(self) -> int:
+        """The number of open connections."""
+        return len(self._streams)
+
+    @property
+    def hands(self) -> list[Hand]:
+        """Its ends of all connections."""
+        return [*self._streams]
+
     async def end(self) -> None:
         """Close all connections, and accept no others."""
         self.is_gone = True

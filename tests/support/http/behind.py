@@ -1,13 +1,17 @@
-"""Several applications of one endpoint behind a forwarder, in place of a single one.
+"""Several applications of one endpoint behind a forwarder, or a gateway, in place of a single one.
 
-With `pytest --workers-sharing=memory`, `serving` uses them: the same tests then show that the
-behaviour holds for several, which share the memory of this process, or another engine.
+With `pytest --workers-sharing=memory`, `serving` uses the former: the same tests then show that
+the behaviour holds for several, which share the memory of this process, or another engine. With
+`--behind-gateway`, each server has a gateway in front of it.
 """
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager
 from itertools import count
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from zlib import crc32
@@ -70,15 +74,47 @@ ALONE: Final[Mapping[str, Sequence[str]]] = {
 }
 """Tests that take a single application, by why; names are what those of tests begin with."""
 
+DIRECT: Final[Mapping[str, Sequence[str]]] = {
+    "a gateway writes arguments again, and a number that it cannot hold cannot be written": (
+        "http/test_fire_bodies.py::test_a_number_that_is_too_large_to_hold_is_served",
+    ),
+    "a gateway connects to a server when a client first asks for its items": (
+        "http/test_fire_floods.py::test_there_are_never_more_sessions_than_said_and_the_idlest",
+        "http/test_fire_races.py::test_of_two_streams_of_a_session_the_new_one_speaks_and_the",
+    ),
+    "a server in memory does not say which of its calls a question belongs to": (
+        "http/test_fire_floods.py::test_a_session_has_a_limit_of_its_own_that_answers_and",
+        "http/test_fire_races.py::test_a_session_that_ends_ends_all_that_is_under_way_in_it",
+    ),
+    "a server that cannot list its items has none": (
+        "http/test_fire_races.py::test_a_server_whose_list_of_tools_fails_still_serves_them",
+    ),
+    "notifications of a client end at the gateway": (
+        "http/test_fire_memory.py::test_a_notification_counts_until_its_handler_ends_though",
+        "http/test_fire_memory.py::test_running_work_counts_until_its_end[left]",
+    ),
+    "a server does not see the principal of a client": (
+        "auth/test_attacks_on_servers.py::test_tokens_for_others_and_of_other_times_reach_no",
+        "auth/test_attacks_on_servers.py::test_session_is_bound_to_issuer",
+    ),
+}
+"""Tests that a server behind a gateway does not pass, by why."""
+
 _SESSION: Final = b"mcp-session-id"
 _KEY: Final = b"what all workers seal their states with"
 
-_chosen: Final[dict[str, Any]] = {"seed": 0, "engine": None, "described": None}
+_chosen: Final[dict[str, Any]] = {
+    "seed": 0,
+    "engine": None,
+    "gateway": False,
+    "described": None,
+}
 
 
 def add_options(parser: pytest.Parser) -> None:
     group = parser.getgroup("workers", "servers over HTTP")
     group.addoption("--workers-sharing", choices=ENGINES, help="the engine of several workers")
+    group.addoption("--behind-gateway", action="store_true", help="a gateway in front of each")
 
 
 def configure(config: pytest.Config) -> None:
@@ -90,6 +126,28 @@ def configure(config: pytest.Config) -> None:
         _chosen["seed"] = crc32(str(config.getoption("--seed")).encode())
         _chosen["engine"] = _engines(engine, held)
         _chosen["described"] = f"workers: sharing {engine}"
+    if config.getoption("--behind-gateway"):
+        _chosen["gateway"] = True
+        _chosen["described"] = "servers: behind a gateway"
+
+
+def is_behind_gateway() -> bool:
+    """Return whether the servers of tests have a gateway in front of them."""
+    return bool(_chosen["gateway"])
+
+
+def run_tests(files: Iterable[Path], option: str, described: str) -> None:
+    """Run the tests of files with such an option, in a process of their own."""
+    chosen = ("-p", "no:cacheprovider", "-n0", "--tb=short", option)
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", *chosen, *sorted(map(str, files))],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout
+    assert described in ran.stdout
 
 
 def describe_run() -> Iterator[str]:
@@ -98,11 +156,13 @@ def describe_run() -> Iterator[str]:
 
 
 def omitted_tests(items: Iterable[pytest.Item]) -> list[pytest.Item]:
-    """Return the tests of `ALONE`, if there are workers."""
-    if _chosen["engine"] is None:
-        return []
-    names = tuple(f"tests/http/{name}" for names in ALONE.values() for name in names)
-    return [item for item in items if item.nodeid.startswith(names)]
+    """Return the tests of `ALONE` if there are workers, and of `DIRECT` if there is a gateway."""
+    omitted: list[str] = []
+    if _chosen["engine"] is not None:
+        omitted += [f"tests/http/{name}" for names in ALONE.values() for name in names]
+    if _chosen["gateway"]:
+        omitted += [f"tests/{name}" for names in DIRECT.values() for name in names]
+    return [item for item in items if item.nodeid.startswith(tuple(omitted))]
 
 
 ENGINES: Final = ("memory", "redis", "postgres")

@@ -251,8 +251,14 @@ def leftovers(app: Any) -> dict[str, int]:
     open = sum(session.under_way for session in state.sessions)
     streams = len(state.keep_alive.open)
     counts = {"streams": streams, "requests": state.working, "under way": open}
-    counts["tasks"] = len(state.tasks.running)
+    counts["tasks"] = len([task for task in state.tasks.running if not _is_of_session(task)])
     return {name: count for name, count in counts.items() if count}
+
+
+def _is_of_session(task: asyncio.Task[Any]) -> bool:
+    """Return whether a task of a gateway lasts as long as the session of a client."""
+    work: Any = task.get_coro()
+    return bool(work.__qualname__ == "RemoteMount._watch")
 
 
 async def wait_until_idle(app: Any) -> None:

@@ -18,6 +18,8 @@ from typing import Any, NamedTuple, cast
 import httpx2
 import pytest
 import uvicorn
+from mcp_protogen.servers.gateway.gateway import Gateway
+from mcp_protogen.servers.gateway.settings.settings import GatewaySettings, ServerSettings
 from support.http import behind
 from support.json_types import Json, JsonObject
 from support.revisions import OLD, STATELESS
@@ -45,6 +47,8 @@ def app_of(servers: Servers, revisions: Any = None, **chosen: Any) -> pkg.HttpAp
     routes = chosen.pop("routes", ())
     limits = {name: value for name, value in chosen.items() if name in _LIMITS}
     http = {name: value for name, value in chosen.items() if name not in _LIMITS}
+    if behind.is_behind_gateway():
+        servers, revisions = fronts_before(servers), None
     return pkg.http_app(
         servers,
         revisions=revisions,
@@ -52,6 +56,23 @@ def app_of(servers: Servers, revisions: Any = None, **chosen: Any) -> pkg.HttpAp
         http=pkg.HttpOptions(**http),
         routes=routes,
     )
+
+
+def fronts_before(servers: Servers) -> list[Any]:
+    """Return the fronts of a gateway before servers, which changes no name."""
+    served: Any = [*servers] if isinstance(servers, Iterable) else servers
+    opener = pkg.connect.opener(served)
+    asking: Any = frozenset({"elicitation", "sampling", "roots"})
+    server = ServerSettings(
+        name="attacked",
+        place="gateway.toml#/servers/attacked",
+        address="attacked",
+        opener=opener,
+        prefix="",
+        uris="keep",
+        questions=asking,
+    )
+    return Gateway(GatewaySettings(file="gateway.toml", servers=(server,)), pkg).fronts
 
 
 async def echo(session: Any, params: Any) -> str:

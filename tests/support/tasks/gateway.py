@@ -98,6 +98,9 @@ class OfStateless(TasksServer, Tools, stateless.Server):
     """A server of 2026-07-28."""
 
 
+PAIRS: Final = ((OLD, OLD), (STATELESS, STATELESS), (OLD, STATELESS), (STATELESS, OLD))
+"""The revisions of a client and its server: both forms of tasks, on either side."""
+
 SERVERS: Final[dict[str, Any]] = {OLD: OfHandshake, STATELESS: OfStateless}
 
 

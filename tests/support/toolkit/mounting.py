@@ -10,8 +10,8 @@ from mcp_protogen.runtime.toolkit.mounts import Prefix
 from mcp_protogen.runtime.toolkit.remote_mounts import Proxy, RemoteMount
 from mcp_protogen.runtime.toolkit.remotes import RemoteSettings
 from mcp_protogen.runtime.transports.base import Opener
-from mcp_protogen.servers.gateway.proxies import proxy_for
-from mcp_protogen.servers.gateway.settings import Asking, ServerSettings
+from mcp_protogen.servers.gateway.fronts.proxies import proxy_for
+from mcp_protogen.servers.gateway.settings.settings import Asking, ServerSettings
 from mcp_revisions import v2025_11_25
 from support.folders import GENERATED, ROOT
 from support.http.serving import run_own_app

@@ -45,12 +45,14 @@ def _path(error: Any) -> list[str]:
     return [str(step) for step in error.absolute_path]
 
 
-def check_format(document: Any, format: str, place: str) -> Iterator[Problem]:
+def check_format(
+    document: Any, format: str, place: str, deepest: int = DEEPEST
+) -> Iterator[Problem]:
     """Yield a problem for each part of a file that does not match a format."""
     from jsonschema import Draft202012Validator
 
-    if is_deeper(document, DEEPEST):
-        yield Problem("bad-form", f"it is nested more than {DEEPEST} levels deep", place)
+    if is_deeper(document, deepest):
+        yield Problem("bad-form", f"it is nested more than {deepest} levels deep", place)
         return
     name = f"{format}.schema.json"
     described = parse_json((schema_folder() / "formats" / name).read_bytes(), name)

@@ -71,6 +71,7 @@ class Category(StrEnum):
     SERVER = "server"
     TOOL = "tool"
     PROMPT = "prompt"
+    RESOURCE = "resource"
     TEMPLATE = "template"
     ANNOTATION = "annotation"
     """A server's hints about a tool, for hosts."""

@@ -18,11 +18,12 @@ class View:
 class FindingsPage:
     """The page of a command's findings; `failed` makes the command fail.
 
-    `notes` are further problems. If the findings are `saved` in a baseline, the text only reports
-    that.
+    If it is `incomplete`, something could not be looked at. `notes` are further problems. If the
+    findings are `saved` in a baseline, the text only reports that.
     """
 
     text: str
     failed: bool = False
     notes: tuple[Problem, ...] = ()
     saved: bool = False
+    incomplete: bool = False

@@ -68,7 +68,7 @@ def offers(spec: NotificationSpec[Any], declared: Mapping[str, Any]) -> bool:
 
 
 def passes(level: str, threshold: str) -> bool:
-    return LEVELS.index(level) >= LEVELS.index(threshold)
+    return LEVELS.index(level) >= LEVELS.index(threshold or "debug")
 
 
 class Selectors(dict[str, NotificationSpec[Any]]):

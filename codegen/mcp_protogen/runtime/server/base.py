@@ -88,8 +88,8 @@ class ServerRuntime(HandlerSet):
     def switches_of(self, connection: OpenConnection) -> SessionSwitches:
         return ()
 
-    def switch_all(self, connection: OpenConnection, switched: SessionSwitches) -> None:
-        """Replace all switches of a session by those of another process."""
+    def resume(self, connection: OpenConnection, switched: SessionSwitches) -> None:
+        """Go on with what a session has chosen at another process."""
 
     def listening(self, context: RequestContext) -> AbstractContextManager[object]:
         """Return a context manager for the time in which the listen stream of a request is open."""

@@ -213,7 +213,7 @@ class ServerConnection:
         self.endpoint = Endpoint(
             connection, sink, state.tasks, state.options, self.outermost(), on_notification
         )
-        self.level: str = "debug"
+        self.level: str = ""
         self.is_owner = True
         self.save: Callable[[], Awaitable[None]] | None = None
         """Awaited before a client is notified: it may ask another process."""
@@ -337,7 +337,7 @@ class ServerConnection:
 
     def _notify_through(self, notification: Notification[Any]) -> Awaitable[None]:
         if notification.spec.method == INITIALIZED:
-            self._enter_open()
+            self.enter_open()
 
         async def handle(call: MethodCall) -> None:
             work = self._on_notification(notification._replace(params=call.params))
@@ -350,12 +350,12 @@ class ServerConnection:
     def _on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
         method = notification.spec.method
         if method == INITIALIZED:
-            self._enter_open()
+            self.enter_open()
         if (handler := self.handlers.get(method)) is None:
             return None
         return handler(RequestContext(self, meta=notification.meta).session(), notification.params)
 
-    def _enter_open(self) -> None:
+    def enter_open(self) -> None:
         connection = self.endpoint.connection
         if connection.state is State.OPEN_PENDING:
             connection.enter(State.OPEN)

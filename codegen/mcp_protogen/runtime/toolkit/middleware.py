@@ -97,16 +97,18 @@ class RateLimit:
         self._buckets[key] = max(tokens - 1, 0) if tokens >= 1 else tokens, now
         _limit(self._buckets, _MOST)
         if tokens < 1:
-            seconds = ceil((1 - tokens) / self._rate * 1000) / 1000
-            text = f"Too many requests: try again in {seconds:g} s"
-            code, data = RATE_LIMITED, {"retryAfter": seconds}
-            for error in call.session.TABLE.errors.values():
-                if error.name == "RATE_LIMITED" and error.retry is not None:
-                    member, unit = error.retry
-                    code, data = error.code, {member: ceil(seconds * (1000 if unit == "ms" else 1))}
-            # Revisions without the error need the status.
-            headers = {"retry-after": str(ceil(seconds))}
-            raise StatusError(code, text, data, status=429, headers=headers)
+            raise too_many_requests(call, ceil((1 - tokens) / self._rate * 1000) / 1000)
+
+
+def too_many_requests(call: MethodCall, seconds: float) -> StatusError:
+    text = f"Too many requests: try again in {seconds:g} s"
+    code, data = RATE_LIMITED, {"retryAfter": seconds}
+    for error in call.session.TABLE.errors.values():
+        if error.name == "RATE_LIMITED" and error.retry is not None:
+            member, unit = error.retry
+            code, data = error.code, {member: ceil(seconds * (1000 if unit == "ms" else 1))}
+    # Revisions without the error need the status.
+    return StatusError(code, text, data, status=429, headers={"retry-after": str(ceil(seconds))})
 
 
 class _Entry(NamedTuple):

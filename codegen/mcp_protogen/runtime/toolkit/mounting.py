@@ -101,7 +101,7 @@ class LocalMount(Mount):
         inner: SessionSwitches = () if link is None else self.runtime.switches_of(link.connection)
         return tuple((start + place, text, is_tag, on) for place, text, is_tag, on in inner)
 
-    def switch_all(self, connection: OpenConnection, switched: SessionSwitches) -> None:
+    def resume(self, connection: OpenConnection, switched: SessionSwitches) -> None:
         own, start = self._link(connection).connection, f"{self.prefix.text}/"
         inner = tuple(
             (place.removeprefix(start), text, is_tag, on)
@@ -109,7 +109,7 @@ class LocalMount(Mount):
             if place.startswith(start)
         )
         if inner != self.runtime.switches_of(own):
-            self.runtime.switch_all(own, inner)
+            self.runtime.resume(own, inner)
 
     async def set_level(self, session: SessionBase, level: str) -> None:
         inner = self._context(session.__mcp_runtime__).session()

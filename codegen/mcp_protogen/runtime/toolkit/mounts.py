@@ -203,10 +203,8 @@ class Mount(ABC):
     def switches_of(self, connection: OpenConnection) -> SessionSwitches:
         return ()
 
-    def switch_all(  # noqa: B027
-        self, connection: OpenConnection, switched: SessionSwitches
-    ) -> None:
-        """Replace all its switches."""
+    def resume(self, connection: OpenConnection, switched: SessionSwitches) -> None:  # noqa: B027
+        """Go on with what a session chose elsewhere."""
 
     async def set_level(self, session: SessionBase, level: str) -> None:  # noqa: B027
         """Note the level of log entries that a client has asked for."""

@@ -75,13 +75,16 @@ class RemoteMount(Mount):
         self._levels.pop(connection, None)
         for key, remote in list(self._remotes.items()):
             attachment = remote.attached.pop(connection, None)
-            if attachment is not None and not remote.attached:
+            if attachment is not None and not self.keeps(remote):
                 del self._remotes[key]
                 remote.end()
             elif attachment is not None and attachment.link is not None:
                 remote.server.__mcp_runtime__.remove_connection(attachment.link.connection)
                 unused = attachment.uris - remote.uris
                 connection.endpoint.tasks.start(self._subscribe(remote, UNSUBSCRIBE, unused))
+
+    def keeps(self, remote: Remote) -> bool:
+        return bool(remote.attached)
 
     @contextmanager
     def listening(self, context: RequestContext) -> Generator[None, None, None]:
@@ -225,10 +228,13 @@ class RemoteMount(Mount):
         )
         client: Any = package_of(type(self.above)).load(revision)
         table = self.table_of(client.methods.TABLE, options)
-        info, capabilities = outer.peer_info(), dict(outer.peer_capabilities())
+        info = outer.peer_info()
         own = None if info is None else table.inward("Implementation", dict(info))
-        declared = table.inward("ClientCapabilities", capabilities)
-        return self._proxy(revision, declared, own, self._opener, options)
+        declared = table.inward("ClientCapabilities", dict(outer.peer_capabilities()))
+        return self._proxy(revision, declared, own, self.opener_for(outer), options)
+
+    def opener_for(self, outer: RequestContext) -> Opener:
+        return self._opener
 
     async def _restore(self, remote: Remote) -> None:
         """Tell clients, after a break, that all that they follow may have changed."""
@@ -258,10 +264,10 @@ class RemoteMount(Mount):
             _log.warning("the server mounted as %s refuses %s: %s", self._name, method, error)
 
     async def set_level(self, session: SessionBase, level: str) -> None:
-        connection = session.__mcp_runtime__.connection
-        self._levels[connection] = level
-        remote = self._remotes.get(remote_key(session.__mcp_runtime__))
-        attachment = None if remote is None else remote.attached.get(connection)
+        outer = session.__mcp_runtime__
+        self._levels[connection := outer.connection] = level
+        remote = self._remotes.get(self._key(outer))
+        attachment = remote and remote.attached.get(connection)
         # While it opens, it may have been told of an earlier level already.
         if remote and attachment and attachment.link and not remote.is_over:
             # A server that hangs does not keep the level from the others.
@@ -320,8 +326,8 @@ class RemoteMount(Mount):
                 raise failure(self._name, "timeout")
             return
         remote = self._remotes.get(self._key(outer))
-        attachment = None if remote is None else remote.attached.get(outer.connection)
-        if remote is not None and attachment is not None and own in attachment.uris:
+        attachment = remote and remote.attached.get(outer.connection)
+        if remote and attachment and own in attachment.uris:
             attachment.uris.remove(own)
             await self._subscribe(remote, method, {own} - remote.uris)
 

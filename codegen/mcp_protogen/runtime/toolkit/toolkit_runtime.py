@@ -150,14 +150,14 @@ class ToolkitRuntime(ServerRuntime):
             found += mount.switches_of(connection)
         return tuple(found)
 
-    def switch_all(self, connection: OpenConnection, switched: SessionSwitches) -> None:
+    def resume(self, connection: OpenConnection, switched: SessionSwitches) -> None:
         own = [switch[1:] for switch in switched if not switch[0]]
         if own or self.catalogue.visibility is not None:
             with LOCK:
                 self.catalogue.switches().replace(connection, own)
                 self.catalogue.update_visible()
         for mount in self.catalogue.mounts:
-            mount.switch_all(connection, switched)
+            mount.resume(connection, switched)
 
     @contextmanager
     def listening(self, context: RequestContext) -> Generator[None, None, None]:

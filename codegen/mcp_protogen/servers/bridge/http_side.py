@@ -20,6 +20,18 @@ class Address(NamedTuple):
     host: str
     port: int
 
+    def __str__(self) -> str:
+        """Return the address as URLs write it."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def is_local(self) -> bool:
+        """Return whether only this machine can reach it."""
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpSide:
@@ -34,30 +46,25 @@ class HttpSide:
     session_lifetime: float
 
     @property
-    def host(self) -> str:
-        """The host as URLs write it."""
-        return f"[{self.address.host}]" if ":" in self.address.host else self.address.host
-
-    @property
-    def is_local(self) -> bool:
-        """Return whether only this machine can reach it."""
-        try:
-            return ip_address(self.address.host).is_loopback
-        except ValueError:
-            return self.address.host == "localhost"
-
-    @property
     def url(self) -> str:
-        return f"http://{self.host}:{self.address.port}{self.path}"
+        return f"http://{self.address}{self.path}"
+
+
+def read_address(said: str) -> Address:
+    """Return the address from PORT or HOST:PORT; raise `ValueError`."""
+    found = re.fullmatch(r"(?:(\[[0-9a-fA-F:.]+\]|[^:\[\]\s/]+):)?([0-9]{1,5})", said)
+    if found is None or int(found[2]) > _LAST_PORT:
+        raise ValueError("write a port, or a host and a port, such as 127.0.0.1:8000 or [::1]:8000")
+    return Address((found[1] or _LOOPBACK).strip("[]"), int(found[2]))
 
 
 def address(said: str) -> Address:
-    """Return the address from PORT or HOST:PORT; raise `ProblemError` (`wrong-usage`)."""
-    found = re.fullmatch(r"(?:(\[[0-9a-fA-F:.]+\]|[^:\[\]]+):)?([0-9]{1,5})", said)
-    if found is None or int(found[2]) > _LAST_PORT:
-        hint = "write a port, or a host and a port, such as 127.0.0.1:8000 or [::1]:8000"
-        raise ProblemError(Problem("wrong-usage", f"--http cannot be {said!r:.40}", hint=hint))
-    return Address((found[1] or _LOOPBACK).strip("[]"), int(found[2]))
+    """Return the address from --http; raise `ProblemError` (`wrong-usage`)."""
+    try:
+        return read_address(said)
+    except ValueError as error:
+        problem = Problem("wrong-usage", f"--http cannot be {said!r:.40}", hint=str(error))
+        raise ProblemError(problem) from error
 
 
 def serve_http(package: ModuleType, make_app: Callable[[Any], Any], side: HttpSide) -> None:
@@ -85,5 +92,8 @@ def serve_http(package: ModuleType, make_app: Callable[[Any], Any], side: HttpSi
     except SystemExit as error:
         # uvicorn has logged why it cannot listen.
         if error.code:
-            message = f"cannot listen on {side.address.host}:{side.address.port}"
-            raise ProblemError(Problem(NO_CONNECTION, message)) from error
+            raise cannot_listen(side.address) from error
+
+
+def cannot_listen(address: Address, why: str = "") -> ProblemError:
+    return ProblemError(Problem(NO_CONNECTION, f"cannot listen on {address}{why}"))

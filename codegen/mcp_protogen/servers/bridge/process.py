@@ -2,12 +2,13 @@
 
 import asyncio
 import signal
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from logging import getLogger
 from pathlib import Path
 from types import FrameType, ModuleType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
 from mcp_protogen.runtime.core.revision import Revision
@@ -22,6 +23,8 @@ from mcp_protogen.servers.connect.failures import ERRORS, NO_CONNECTION, problem
 from mcp_protogen.servers.connect.named_server import NamedServer
 from mcp_protogen.servers.connect.protocol import protocol
 from mcp_protogen.servers.connect.traffic import TappedEnd
+
+Beside: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
 
 _log: Final = getLogger("mcp_protogen.bridge")
 
@@ -44,10 +47,15 @@ class BridgeOptions:
     record: RecordOptions | None = None
 
 
-def run_bridge(options: BridgeOptions) -> None:
-    """Carry messages until the end; raise `ProblemError` if the bridge cannot start, or fails."""
+def run_bridge(
+    options: BridgeOptions, opener: Opener | None = None, beside: Beside = nullcontext
+) -> None:
+    """Carry messages until the end; raise `ProblemError` if the bridge cannot start, or fails.
+
+    `opener` leads to the server in place of its own. `beside` runs as long as the bridge.
+    """
     package = protocol()
-    opener = _opener(options)
+    opener = opener or _opener(options)
     recorder = None if options.record is None else Recorder(options.record)
     if recorder is not None:
         opener = recorder.opener(opener)
@@ -58,9 +66,9 @@ def run_bridge(options: BridgeOptions) -> None:
     }
     try:
         if options.http is None:
-            _run_stdio(package, opener, recorder, settings)
+            _run_stdio(package, opener, recorder, settings, beside)
         else:
-            _run_http(package, opener, recorder, settings, options.http)
+            _run_http(package, opener, recorder, settings, options.http, beside)
     except (KeyboardInterrupt, asyncio.CancelledError):
         # The second if the signal comes before the first step of the work.
         _log.info("a signal ended the bridge")
@@ -100,7 +108,11 @@ def _revisions(package: ModuleType, option: str, ids: Iterable[str]) -> Sequence
 
 
 def _run_stdio(
-    package: ModuleType, opener: Opener, recorder: Recorder | None, settings: dict[str, Any]
+    package: ModuleType,
+    opener: Opener,
+    recorder: Recorder | None,
+    settings: dict[str, Any],
+    beside: Beside,
 ) -> None:
     async def run() -> None:
         transport = await package.open_stdio()
@@ -109,7 +121,8 @@ def _run_stdio(
         bridge = package.Bridge(transport, opener, **settings)
         # Without this, a user who starts it by hand would see nothing.
         _log.info("waiting for a client on standard input; its end, or Ctrl-C, ends the bridge")
-        await bridge.run()
+        async with beside():
+            await bridge.run()
 
     signal.signal(signal.SIGTERM, _interrupt)
     asyncio.run(run())
@@ -129,9 +142,13 @@ def _run_http(
     recorder: Recorder | None,
     settings: dict[str, Any],
     side: HttpSide,
+    beside: Beside,
 ) -> None:
     def make_app(http: Any) -> Any:
         app = package.bridge_app(package.Bridge, opener, http=http, **settings)
+        if beside is not nullcontext:
+            (server,) = app.way.served.servers
+            server.lifespan = beside
         if recorder is None:
             return app
         # Over stdio, no HTTP server is imported.

@@ -30,6 +30,12 @@ class Kind(StrEnum):
         """The member of a result that has the list."""
         return "resourceTemplates" if self is Kind.TEMPLATES else self.value
 
+    @property
+    def key(self) -> str:
+        """The member of an entry that tells it from others."""
+        keys: dict[Kind, str] = {Kind.RESOURCES: "uri", Kind.TEMPLATES: "uriTemplate"}
+        return keys.get(self, "name")
+
 
 def prompt_arguments(prompt: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the arguments of a listed prompt."""

@@ -8,11 +8,12 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, NoReturn, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import did_you_mean
+from mcp_protogen.runtime.core.errors import McpError
 from mcp_protogen.servers.call.connections import (
     ELICIT,
     JSON,
@@ -30,6 +31,9 @@ _Result = TypeVar("_Result")
 ACCEPTED, DECLINED, CANCELLED = ("accept", "decline", "cancel")
 _WORDS: Final[Mapping[str, str]] = {"!decline": DECLINED, "!cancel": CANCELLED}
 _NOTHING: Final[Mapping[str, Hearer]] = {}
+_SAMPLING: Final = "sampling"
+_REJECTED: Final = -1
+"""The code of the specification's example of a user who refuses a sampling request."""
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 _NAME: Final = "person-at-terminal"
 """The model name for text that the user typed in place of a model."""
@@ -61,9 +65,10 @@ class _GivenUp(Exception):
 class Questions:
     """The answers to servers' questions; `user` is None without a terminal.
 
-    `given` are answers to fields of forms by name. `waiting` surrounds the time that the user
-    takes. `open_page` opens a page of the web, and returns whether it could. `lacks_answers` is
-    true after a form was cancelled because `given` did not answer it.
+    `given` are answers to fields of forms by name, and of a model under the name `sampling`.
+    `elicits` declares forms and pages even if nothing can answer them. `waiting` surrounds the time
+    that the user takes. `open_page` opens a page of the web, and returns whether it could.
+    `lacks_answers` is true after a question that was refused because `given` did not answer it.
     """
 
     user: UserTerminal | None
@@ -71,6 +76,7 @@ class Questions:
     given: Mapping[str, str] = field(default_factory=dict[str, str])
     roots: Sequence[Path] = ()
     samples: bool = False
+    elicits: bool = False
     waiting: Callable[[], AbstractContextManager[None]] = nullcontext
     open_page: Callable[[str], bool] = field(default_factory=lambda: _open_page)
     lacks_answers: bool = False
@@ -80,13 +86,14 @@ class Questions:
     def abilities(self, hears: Mapping[str, Hearer] = _NOTHING) -> Abilities:
         """Return the abilities that a client has with these answers."""
         answers: dict[str, Answerer] = {}
-        if self.user is not None or self.given:
+        if self.user is not None or self.elicits or self.given.keys() - {_SAMPLING}:
             answers[ELICIT] = self.elicit
         if self.roots:
             answers[ROOTS] = self.list_roots
-        if self.samples and self.user is not None:
+        if self.samples:
             answers[SAMPLE] = self.sample
-        return Abilities(answers=answers, hears=hears, pages=self.user is not None)
+        pages = self.user is not None or self.elicits
+        return Abilities(answers=answers, hears=hears, pages=pages)
 
     def tell_of_unused(
         self, work: Callable[[Client], Awaitable[_Result]]
@@ -126,7 +133,28 @@ class Questions:
         }
 
     async def sample(self, params: JSON) -> JSON:
-        """Return the result of `sampling/createMessage`; the user types it."""
+        """Return the result of `sampling/createMessage`: the given text, or what the user types.
+
+        Raise `McpError` without either (2025-11-25, client/sampling, "Error Handling").
+        """
+        self._fields.add(_SAMPLING)
+        text = self.given.get(_SAMPLING)
+        if text is None and self.user is None:
+            self.lacks_answers = True
+            self.tell(
+                "the server asked a model for a text, and was refused: give --answer"
+                f" {_SAMPLING}=TEXT, or run it in a terminal"
+            )
+            raise McpError(_REJECTED, "The user has rejected this")
+        if text is None:
+            text = await self._write_text(params)
+        return {
+            "role": "assistant",
+            "content": {"type": "text", "text": text or ""},
+            "model": _NAME,
+        }
+
+    async def _write_text(self, params: JSON) -> str | None:
         assert self.user is not None
         async with self._lock:
             with self.waiting():
@@ -137,12 +165,7 @@ class Questions:
                     self.user.tell(
                         f"  {message.get('role')}: {_content_text(message.get('content'))}"
                     )
-                text = await self.user.read_line("your text: ")
-        return {
-            "role": "assistant",
-            "content": {"type": "text", "text": text or ""},
-            "model": _NAME,
-        }
+                return await self.user.read_line("your text: ")
 
     # Forms.
 
@@ -154,11 +177,7 @@ class Questions:
         if self.user is None:
             reasons = [*refused, *_missing_answers(left)]
             if reasons:
-                reason = "; ".join(reasons)
-                message = str(params.get("message", ""))
-                self.tell(f"the server's question {message!r} was cancelled: {reason}")
-                self.lacks_answers = True
-                raise _GivenUp(CANCELLED)
+                self._cancel(params, "; ".join(reasons))
             content |= {
                 form_field.name: form_field.default
                 for form_field in left
@@ -177,6 +196,12 @@ class Questions:
         if not left and await self._line("Answer yes? [Y/n]: ") not in ("", "y", "yes"):
             raise _GivenUp(DECLINED)
         return content
+
+    def _cancel(self, params: JSON, reason: str) -> NoReturn:
+        message = str(params.get("message", ""))
+        self.tell(f"the server's question {message!r} was cancelled: {reason}")
+        self.lacks_answers = True
+        raise _GivenUp(CANCELLED)
 
     def _read_given(self, listed: Iterable[Field]) -> tuple[dict[str, Any], list[str]]:
         """Return the given values that fit their fields, and the reasons why others do not."""
@@ -226,7 +251,7 @@ class Questions:
 
     async def _visit_page(self, params: JSON) -> JSON:
         if self.user is None:
-            raise _GivenUp(CANCELLED)
+            self._cancel(params, "it wants to open a page, so run it in a terminal")
         url = str(params["url"])
         host = _safe_host(url)
         if host is None:

@@ -31,6 +31,7 @@ _COMMON_MEMBERS: Final = frozenset({"name", "title", "description", "icons", "_m
 _MEMBERS_BY_KIND: Final[Mapping[Kind, frozenset[str]]] = {
     Kind.TOOLS: frozenset({"inputSchema", "outputSchema", "annotations", "execution"}),
     Kind.PROMPTS: frozenset({"arguments"}),
+    Kind.RESOURCES: frozenset({"uri"}),
     Kind.TEMPLATES: frozenset({"uriTemplate"}),
 }
 
@@ -45,11 +46,11 @@ class TaskSupport(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerItem:
-    """A tool, a prompt or a resource template as its server describes it.
+    """A tool, a prompt, a resource or a resource template as its server describes it.
 
     `input` is the schema of its arguments; arguments of prompts and templates are texts.
-    `annotations` has the hints for a tool, `uri` is the template of a resource. `icons` and `meta`
-    are JSON values for hosts.
+    `annotations` has the hints for a tool, `uri` is that of a resource or its template. `icons` and
+    `meta` are JSON values for hosts.
     """
 
     kind: Kind
@@ -71,6 +72,8 @@ class ServerItem:
         match self.kind:
             case Kind.PROMPTS:
                 members["arguments"] = [*self._prompt_arguments()]
+            case Kind.RESOURCES:
+                members["name"] = self.uri
             case Kind.TEMPLATES:
                 members["uriTemplate"] = self.uri
             case _:
@@ -176,17 +179,22 @@ def contract(
     """
     about: Json = server if is_object(server) else {}
     name = str(about.get("name") or "unnamed")
-    items_by_kind = {kind: _read_items(kind, lists.get(kind, ()), name) for kind in ITEM_KINDS}
+    items_by_kind = {kind: read_items(kind, lists.get(kind, ()), name) for kind in ITEM_KINDS}
     return Contract(name, str(about.get("version") or ""), revision, items_by_kind, task_extension)
 
 
-def _read_items(kind: Kind, listed: Iterable[object], place: str) -> Mapping[str, ServerItem]:
+def read_items(kind: Kind, listed: Iterable[object], place: str) -> Mapping[str, ServerItem]:
+    """Return the items of a list, sorted by name, or by URI for resources.
+
+    Raise `ProblemError` (`bad-contract`).
+    """
     found: dict[str, ServerItem] = {}
     size, what = 0, kind.singular
     for value in listed:
         item = _read_item(kind, value, place)
         size += len(canonical(item.as_json()))
-        if item.name in found and kind is Kind.TEMPLATES:  # their names need not differ
+        # The names of resources and templates need not differ.
+        if kind is Kind.RESOURCES or (item.name in found and kind is Kind.TEMPLATES):
             item = replace(item, name=item.uri)
         if item.name in found:
             raise _bad(f"two {what}s are called {item.name!r:.80}", place)
@@ -246,7 +254,9 @@ def _schemas(kind: Kind, kept: Json) -> tuple[Any, Any, str]:
         return kept.get("inputSchema", {"type": "object"}), kept.get("outputSchema"), ""
     members: Json = {}
     required: list[str] = []
-    uri = _text(kept.get("uriTemplate"))
+    uri = _text(kept.get("uri" if kind is Kind.RESOURCES else "uriTemplate"))
+    if kind is Kind.RESOURCES:
+        return {"type": "object"}, None, uri
     for variable in uri_variables(uri).values():
         text: Json = {"type": "string"}
         members[variable.name] = {"type": "array", "items": text} if variable.exploded else text

@@ -9,6 +9,7 @@ from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.subschemas import VALUES
 from mcp_protogen.pipeline.reports.change import Comparison, ReportedChange
+from mcp_protogen.servers.call.kinds import Kind
 from mcp_protogen.servers.clients.compatibility import ARGUMENTS, RESULTS, faults
 from mcp_protogen.servers.clients.contract import ITEM_KINDS, Contract, ServerItem, TaskSupport
 from mcp_protogen.servers.clients.schema_faults import FaultKind, SchemaFault
@@ -100,7 +101,7 @@ def compare_contracts(before: Contract, after: Contract, names: tuple[str, str])
     """Return all changes between two contracts; `names` are those of the two sides."""
     changes = [*_of_server(before, after), *_task_support(before, after)]
     for kind in ITEM_KINDS:
-        changes += _of_kind(kind.singular, before.items_by_kind[kind], after.items_by_kind[kind])
+        changes += changes_of_items(kind, before.items_by_kind[kind], after.items_by_kind[kind])
     once = {(change.code, change.item, change.before, change.after): change for change in changes}
     return Comparison(*names, tuple(once.values()), after.warnings, readers=READERS)
 
@@ -119,7 +120,9 @@ def _with_extension(support: TaskSupport, contract: Contract) -> TaskSupport:
     return TaskSupport.OPTIONAL if contract.task_extension else support
 
 
-def _of_kind(what: str, before: Items, after: Items) -> Iterator[ReportedChange]:
+def changes_of_items(kind: Kind, before: Items, after: Items) -> Iterator[ReportedChange]:
+    """Yield the changes between the items of one kind."""
+    what = kind.singular
     renamed = _find_renames(before, after)
     for name, item in before.items():
         if name in renamed:

@@ -1,7 +1,9 @@
 """The work of `mcp-gen client`: make or check a module for each client."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from mcp_protogen.base.canonical import canonical
@@ -25,21 +27,36 @@ from mcp_protogen.servers.connect.named_server import NamedServer
 class ClientJob:
     """One module: its server, None for the contract in its lock, and its options.
 
-    `with_package` is the folder of the package to import; it is generated if missing.
+    `server` may raise `ProblemError`. `with_package` is the folder of the package to import; it is
+    generated if missing. `place` and `pointer` are where a project lists the client.
     """
 
     module: Path
-    server: NamedServer | None
+    server: Callable[[], NamedServer] | None
     package: str | None = None
     with_package: Path | None = None
     tools: tuple[str, ...] = ()
     methods: Mapping[str, str] = field(default_factory=dict[str, str])
     timeout: float = 30.0
+    place: str = ""
+    pointer: str = ""
 
-    def __post_init__(self) -> None:
-        if self.module.suffix != ".py" or not class_of(self.module).isidentifier():
-            message = f"{self.module} is not a Python module"
-            raise ProblemError(Problem("wrong-usage", message, hint="write --out FILE.py"))
+    @contextmanager
+    def locate_problems(self) -> Generator[None, None, None]:
+        """Refuse an unusable module, and locate all problems where the project lists the client."""
+        try:
+            if self.module.suffix != ".py" or not class_of(self.module).isidentifier():
+                message = f"{self.module} is not a Python module"
+                raise ProblemError(Problem("wrong-usage", message, hint="write --out FILE.py"))
+            yield
+        except ProblemError as error:
+            raise ProblemError(*map(self._locate, error.problems)) from error
+
+    def _locate(self, problem: Problem) -> Problem:
+        if not self.place:
+            return problem
+        message = ": ".join(filter(None, (problem.where, problem.message)))
+        return problem._replace(message=message, place=self.place, pointer=self.pointer)
 
     def contract(self, lock: ClientLock | None) -> Contract:
         """Return the contract of the server, with the tools of the module.
@@ -50,7 +67,7 @@ class ClientJob:
             if lock is None:
                 raise _no_lock(self.module)
             return lock.contract
-        found = listed_contract(self.server, self.timeout)
+        found = listed_contract(self.server(), self.timeout)
         if self.tools:
             found = found.only(self.tools)
         elif lock is not None:
@@ -71,10 +88,12 @@ def jobs_of(
     for client in clients:
         yield ClientJob(
             module=client.out,
-            server=None if server_of is None else server_of(client),
+            server=None if server_of is None else partial(server_of, client),
             package=client.package,
             tools=client.tools,
             timeout=timeout,
+            place=client.place,
+            pointer=client.pointer,
         )
 
 
@@ -90,6 +109,11 @@ class Made:
 
 def make(job: ClientJob, settings: Settings, *, force: bool) -> Made:
     """Write a module and its lock, and a package for clients if the job has one."""
+    with job.locate_problems():
+        return _make(job, settings, force=force)
+
+
+def _make(job: ClientJob, settings: Settings, *, force: bool) -> Made:
     before = None if force and job.server is not None else read_client_lock(lock_of(job.module))
     contract = job.contract(before)
     package, folder = _package(job, before, settings)
@@ -149,24 +173,38 @@ def _name_of(folder: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CheckedModule:
-    """The differences of a module from its lock, and from the contract of the server."""
+    """The differences of a module from its lock, and from the contract of the server.
 
-    module: Path
-    causes: tuple[Cause, ...]
+    With `problems`, it could not be checked.
+    """
+
+    job: ClientJob
+    causes: tuple[Cause, ...] = ()
     comparison: Comparison | None = None
+    problems: tuple[Problem, ...] = ()
 
 
 def check(job: ClientJob) -> CheckedModule:
     """Compare a module with its lock, and with its server if the job has one.
 
-    Raise `ProblemError` if the server cannot be asked.
+    Raise `ProblemError` if the server cannot be asked, unless a project lists the client.
     """
+    try:
+        with job.locate_problems():
+            return _check(job)
+    except ProblemError as error:
+        if not job.place:
+            raise
+        return CheckedModule(job, problems=error.problems)
+
+
+def _check(job: ClientJob) -> CheckedModule:
     lock = read_client_lock(lock_of(job.module))
     found = tuple(causes(lock, job.module))
     if lock is None or job.server is None:
-        return CheckedModule(job.module, found)
+        return CheckedModule(job, found)
     name = str(lock_of(job.module))
-    return CheckedModule(job.module, found, _against(lock, name, job.server, job.timeout))
+    return CheckedModule(job, found, _against(lock, name, job.server(), job.timeout))
 
 
 def against_server(name: str, server: NamedServer, timeout: float) -> Comparison:

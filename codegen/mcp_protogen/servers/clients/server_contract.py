@@ -2,14 +2,13 @@
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
-from typing import Any
 
 from mcp_protogen.runtime.core.losses import Loss
 from mcp_protogen.runtime.core.models.base import member_at
 from mcp_protogen.runtime.core.options import Options
 from mcp_protogen.runtime.features.tasks.client.calls import CORE_CALLS
+from mcp_protogen.runtime.transports.base import Opener
 from mcp_protogen.servers.call.connections import JSON, has_core_tasks, has_task_extension
 from mcp_protogen.servers.call.kinds import Kind
 from mcp_protogen.servers.call.listing import Listing, listing
@@ -25,7 +24,17 @@ def listed_contract(server: NamedServer, timeout: float) -> Contract:
     Raise `ProblemError`: those of `NamedServer.opener` and of `connect.failures`, and
     `bad-contract`.
     """
-    opener = server.opener()
+    try:
+        return asyncio.run(fetch_contract(server.opener(), server.safe_text, timeout))
+    except ERRORS as error:
+        raise problem_error(error, server.safe_text) from error
+
+
+async def fetch_contract(opener: Opener, shown: str, timeout: float) -> Contract:
+    """Connect to a server, and return its contract; `shown` names it in warnings.
+
+    Raise one of `ERRORS`, and `ProblemError` (`bad-contract`).
+    """
     losses: list[Loss] = []
     options = Options(timeout=timeout, lenient=True, on_loss=losses.append)
     package = protocol()
@@ -33,16 +42,6 @@ def listed_contract(server: NamedServer, timeout: float) -> Contract:
     # Tools have no `taskSupport` in the newest revision.
     clients = [module.Client() for module in (*filter(has_core_tasks, older), newest)]
     connecting = package.connect(opener, *clients, revisions=package.REVISIONS, options=options)
-    try:
-        found = asyncio.run(_fetch_contract(connecting))
-    except ERRORS as error:
-        raise problem_error(error, server.safe_text) from error
-    # Losses between revisions do not affect the contract.
-    mended = [loss for loss in losses if not loss.wire]
-    return replace(found, warnings=mended_problems(mended, server.safe_text))
-
-
-async def _fetch_contract(connecting: AbstractAsyncContextManager[Any]) -> Contract:
     async with connecting as client:
         # One more than the limit shows that there are too many.
         found = await listing(client, ITEM_KINDS, MOST_ITEMS + 1)
@@ -50,7 +49,10 @@ async def _fetch_contract(connecting: AbstractAsyncContextManager[Any]) -> Contr
         tools = [{**tool, "outputSchema": member_at(tool, place)} for tool in _tools(found)]
         lists = {**found.lists, Kind.TOOLS: tools}
         extension = has_task_extension(client)
-        return contract(found.server, str(client.revision), lists, task_extension=extension)
+        read = contract(found.server, str(client.revision), lists, task_extension=extension)
+    # Losses between revisions do not affect the contract.
+    mended = [loss for loss in losses if not loss.wire]
+    return replace(read, warnings=mended_problems(mended, shown))
 
 
 def _tools(found: Listing) -> Iterator[JSON]:

@@ -129,11 +129,16 @@ class Bearer:
 
     def authorizer(self, url: str) -> Authorizer:
         """Return the authorizer; raise `ValueError` if others could read the token."""
-        parts = split_url(url)
-        host = "" if parts is None else parts.hostname or ""
-        if parts is None or (parts.scheme.lower() != "https" and not is_loopback(host)):
-            raise ValueError("tokens are sent over HTTPS only, or to this machine")
+        require_https(url)
         return FixedFields({"authorization": f"Bearer {self.token}"})
+
+
+def require_https(url: str) -> None:
+    """Raise `ValueError` if others could read the tokens that are sent to a URL."""
+    parts = split_url(url)
+    host = "" if parts is None else parts.hostname or ""
+    if parts is None or (parts.scheme.lower() != "https" and not is_loopback(host)):
+        raise ValueError("tokens are sent over HTTPS only, or to this machine")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Final
 
+from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.runtime.core.connection_errors import (
     EXPECTED,
@@ -25,6 +26,7 @@ from mcp_protogen.runtime.core.losses import Loss
 from mcp_protogen.runtime.features.auth.errors import AuthorizationError
 from mcp_protogen.runtime.features.server_card.card import CardError
 from mcp_protogen.runtime.features.tasks.remote_tasks import TaskCancelled
+from mcp_protogen.servers.connect.echoes import ECHO
 
 NO_CONNECTION: Final = "no-connection"
 REQUEST_TIMEOUT: Final = "request-timeout"
@@ -71,12 +73,30 @@ _STRAY: Final = (
     "check the command line; a server writes messages to standard output, and all else to"
     " standard error"
 )
-_UNFIT_ANSWERS: Final = (
-    "a server repeats the id of a request exactly as it came; mcp-gen inspect shows what it sends"
-)
+_ADVICE: Final[Mapping[str, str]] = {
+    ECHO: "name a program that is a server; this one only repeats its input",
+    "the HTTP response to initialize": _NO_SERVER,
+    EXPECTED: _STRAY,
+    MEANWHILE: "a server repeats the id of a request exactly as it came; mcp-gen inspect shows what"
+    " it sends",
+    "cannot start": "install the program, or correct its name; a URL begins with http:// or"
+    " https://",
+    "its last output on standard error:": "",
+    "the server ended": "run the program by itself to see why: a server waits for messages on"
+    " standard input",
+    "ConnectError": "check the URL, and whether the server runs",
+    "RemoteProtocolError": _NO_SERVER,
+    "the stream ended before server/discover": _NO_SERVER,
+}
+"""Hints by a part of the text of an error; the first that it has counts."""
 _CONTENT: Final = re.compile(r"/result/contents/\d+")
 """The place of a resource's content: without it, a file would lack a part of the resource."""
-_CAPABILITIES: Final = "run it in a terminal, or give --answer, --root or --sampling"
+_DECLARING: Final[Mapping[str, str]] = {
+    "elicitation": "--elicitation with --answer NAME=VALUE",
+    "roots": "--roots DIR",
+    "sampling": "--sampling",
+}
+"""The options that declare capabilities."""
 
 ERRORS: Final[tuple[type[Exception], ...]] = tuple(_MEANINGS)
 """The errors of connections and requests that are not faults of mcp-gen."""
@@ -102,14 +122,27 @@ def failure_of(error: Exception, server: str) -> ConnectionFailure:
     if isinstance(error, McpError):
         text = f"{text} (code {error.code})"
         if error.code == MISSING_CLIENT_CAPABILITY:
-            problem = problem._replace(hint=_CAPABILITIES)
+            problem = problem._replace(hint=_declaring(error.data))
     elif isinstance(error, HttpError):
         problem = problem._replace(hint=_hint_for(error))
-    elif EXPECTED in text:
-        problem = problem._replace(hint=_STRAY)
-    elif MEANWHILE in text:
-        problem = problem._replace(hint=_UNFIT_ANSWERS)
+    else:
+        hints = (hint for part, hint in _ADVICE.items() if part in text)
+        problem = problem._replace(hint=next(hints, problem.hint))
     return ConnectionFailure(problem._replace(message=text, place=server), written)
+
+
+def _declaring(data: object) -> str:
+    """Return the options to give for the capabilities that a server requires."""
+    required = data.get("requiredCapabilities") if is_object(data) else None
+    options = [
+        option for name, option in _DECLARING.items() if is_object(required) and name in required
+    ]
+    return f"give {', '.join(options or _DECLARING.values())}"
+
+
+def quotes_server(error: Exception) -> bool:
+    """Return whether the text of an error says what a program wrote in place of messages."""
+    return any(part in str(error) for part in (ECHO, EXPECTED))
 
 
 def _hint_for(error: HttpError) -> str:
@@ -128,7 +161,9 @@ def problem_error(error: Exception, server: str) -> ProblemError:
     failure = failure_of(error, server)
     problem = failure.problem
     if failure.written:
-        problem = problem._replace(message=f"{problem.message}; {failure.written[-1].strip()}")
+        between = " " if problem.message.endswith(":") else "; "
+        message = f"{problem.message}{between}{failure.written[-1].strip()}"
+        problem = problem._replace(message=message)
     return ProblemError(problem)
 
 

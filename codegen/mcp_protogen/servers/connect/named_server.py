@@ -13,6 +13,7 @@ from mcp_protogen.runtime.client.servers import program_words
 from mcp_protogen.runtime.transports.base import Opener, StandardError
 from mcp_protogen.runtime.transports.subprocess import SAFE_VARIABLES
 from mcp_protogen.servers.connect.direct_client import new_http_client
+from mcp_protogen.servers.connect.echoes import refuse_echoes
 from mcp_protogen.servers.connect.protocol import protocol
 from mcp_protogen.servers.connect.server_cards import (
     CARD,
@@ -23,6 +24,7 @@ from mcp_protogen.servers.connect.server_cards import (
 
 _SCRIPT: Final = re.compile(r"\.([cm]?js|py|ts)$")
 _URL: Final = re.compile(r"https?://", re.IGNORECASE)
+_SCHEME: Final = re.compile(r"([a-z][a-z0-9+.-]+)://", re.IGNORECASE)  # no drive of Windows
 _ADDRESS: Final = re.compile(r"(\w+://)?(?:[^/?#]*@)?([^?#]*).*", re.DOTALL)
 _LAUNCHERS: Final = ("npx", "bunx", "pnpx", "uvx", "pipx")
 """Programs that run the package named after their options."""
@@ -39,7 +41,7 @@ def safe_program(words: Sequence[str]) -> str:
     if program in _LAUNCHERS:
         program = next((word for word in others if not word.startswith("-")), program)
     script = next(filter(_SCRIPT.search, others[:1]), program)
-    return script if script.startswith("@") else Path(script).name
+    return script if script.startswith("@") else Path(script).name or script
 
 
 def _empty_mapping() -> Mapping[str, str]:
@@ -72,7 +74,8 @@ class NamedServer:
         """The server without secrets, which URLs and command lines often contain."""
         if self.config is not None:
             return f"{self.config}: {self.name}"
-        return safe_url(self.name) if self.is_url else safe_program(self.name.split())
+        is_address = _SCHEME.match(self.name)
+        return safe_url(self.name) if is_address else safe_program(self.name.split())
 
     @property
     def is_url(self) -> bool:
@@ -96,11 +99,15 @@ class NamedServer:
         needs a package that is not installed.
         """
         with self.convert_errors():
-            return self._opener()
+            return refuse_echoes(self._opener())
 
     @contextmanager
     def convert_errors(self) -> Generator[None, None, None]:
         """Convert errors raised inside to `ProblemError`, as `opener` does."""
+        if self.config is None and not self.is_url and (scheme := _SCHEME.match(self.name)):
+            message = f"no transport reaches addresses that begin with {scheme[0]}"
+            hint = "give a URL that begins with http:// or https://, or a command line"
+            raise ProblemError(Problem("no-server", message, self.safe_text, hint=hint))
         try:
             yield
         except ImportError as error:

@@ -7,10 +7,17 @@ from functools import partial
 from typing import Final
 
 from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.runtime.core.connection_errors import Disconnected
 from mcp_protogen.runtime.features.auth.errors import AuthorizationError
 from mcp_protogen.runtime.transports.base import Opener
 from mcp_protogen.runtime.transports.subprocess import SAFE_VARIABLES
-from mcp_protogen.servers.connect.failures import NO_CONNECTION, REQUEST_TIMEOUT, problem_error
+from mcp_protogen.servers.connect.echoes import refuse_echoes
+from mcp_protogen.servers.connect.failures import (
+    NO_CONNECTION,
+    REQUEST_TIMEOUT,
+    failure_of,
+    problem_error,
+)
 from mcp_protogen.servers.connect.protocol import protocol
 from mcp_protogen.servers.connect.traffic import tap_opener
 from mcp_protogen.servers.inspect.conversation import InspectOptions, run_session
@@ -48,7 +55,7 @@ def inspect(
     Raise `ProblemError`: `no-connection` or `request-timeout` if the server never writes.
     """
     try:
-        transcripts = asyncio.run(_record_transcripts(server, options, revisions))
+        transcripts = asyncio.run(record_transcripts(server, options, revisions))
     except AuthorizationError as error:
         raise problem_error(error, shown) from error
     if not any(_has_answer(transcript) or transcript.beginning.noise for transcript in transcripts):
@@ -59,7 +66,7 @@ def inspect(
     )
 
 
-async def _record_transcripts(
+async def record_transcripts(
     server: Server, options: InspectOptions, revisions: Collection[str]
 ) -> list[Transcript]:
     """Open all connections; stop early if the server never answers."""
@@ -114,7 +121,7 @@ def _probing(
         )
     if over_http:
         return HttpProbing(opener, transcript, intake, grace)
-    return StreamProbing(tap_opener(opener, intake.note), intake, grace)
+    return StreamProbing(tap_opener(refuse_echoes(opener), intake.note), intake, grace)
 
 
 def _has_answer(transcript: Transcript) -> bool:
@@ -129,4 +136,6 @@ def _no_server(transcript: Transcript, shown: str) -> ProblemError:
     if transcript.errors:
         message += f"; it wrote: {' '.join(transcript.errors[-1].split()):.200}"
     hint = "run it by hand to see why, or give it more time with --timeout"
+    if code == NO_CONNECTION:
+        hint = failure_of(Disconnected(message), shown).problem.hint or hint
     return ProblemError(Problem(code, message, shown, hint=hint))

@@ -34,6 +34,7 @@ CATEGORIES: Mapping[Category, str] = {
     Category.SERVER: "server",
     Category.TOOL: "tools",
     Category.PROMPT: "prompts",
+    Category.RESOURCE: "resources",
     Category.TEMPLATE: "resource templates",
     Category.ANNOTATION: "annotations",
     Category.ARGUMENT: "arguments",

@@ -6,12 +6,16 @@ annotations, drops the others silently and cuts long ones. The log has the rest,
 mentions that.
 """
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from mcp_protogen.base.printable import no_command, safe_line
 from mcp_protogen.base.problems import Problem
+from mcp_protogen.base.toml_lines import line_of
+from mcp_protogen.pipeline.config import PROJECT
 
 # https://github.com/actions/toolkit/blob/main/docs/problem-matchers.md: for each level and step.
 SHOWN = 10
@@ -23,17 +27,22 @@ _LONGEST_TITLE = 255
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """One annotation: `level` is error, warning or notice; `file` is its file."""
+    """One annotation: `level` is error, warning or notice.
+
+    `file` is its file, from the working directory, and `line` the line in it, from 1.
+    """
 
     level: str
     title: str
     message: str
     file: str = ""
+    line: int = 0
 
     @property
     def command(self) -> str:
         """The line that becomes the annotation, within the limits."""
-        place = f"file={_property(self.file)}," if self.file else ""
+        place = f"file={_property(_from_workspace(self.file))}," if self.file else ""
+        place += f"line={self.line}," if self.line else ""
         title, message = _shorten(self.title, _LONGEST_TITLE), _shorten(self.message, LONGEST)
         return f"::{self.level} {place}title={_property(title)}::{_escape_data(message)}"
 
@@ -43,9 +52,9 @@ class Annotation:
         return len(self.title) <= _LONGEST_TITLE and len(self.message) <= LONGEST
 
     @property
-    def line(self) -> str:
+    def in_log(self) -> str:
         """The whole annotation as a line that is not a command."""
-        place = f"{self.file}: " if self.file else ""
+        place = f"{self.file}:{self.line or ''}".rstrip(":") + ": " if self.file else ""
         return log_line(f"{self.level}: {place}{self.title}: {self.message}")
 
 
@@ -66,7 +75,7 @@ def page_lines(parts: Iterable[Annotation | str]) -> Iterator[str]:
         elif quota[part.level] == 0:
             yield _overflow_note(part.level, left[part.level]).command
         if quota[part.level] <= 0 or not part.fits:
-            yield part.line
+            yield part.in_log
         left[part.level] -= 1
         quota[part.level] -= 1
 
@@ -86,7 +95,29 @@ def problem_annotation(problem: Problem) -> Annotation:
     where = f" at {problem.pointer}" if problem.pointer else ""
     hint = f" ({problem.hint})" if problem.hint else ""
     message = f"{problem.message}{where}{hint}"
-    return Annotation(problem.level, problem.code, message, problem.place)
+    line = line_in_project(problem.place, problem.pointer)
+    return Annotation(problem.level, problem.code, message, problem.place, line)
+
+
+def line_in_project(file: str, pointer: str) -> int:
+    """Return the line of a place in a pyproject.toml; 0 for other files, and if it is unknown."""
+    if Path(file).name != PROJECT or not pointer:
+        return 0
+    return line_of(Path(file).read_text("utf-8"), pointer)
+
+
+def _from_workspace(file: str) -> str:
+    """Return the path of a file from the root of the checkout, as GitHub reads it.
+
+    https://docs.github.com/actions/reference/workflows-and-actions/variables: it is the working
+    directory of a step without another one.
+    """
+    root = os.environ.get("GITHUB_WORKSPACE")
+    if not root or "://" in file:
+        return file
+    path = Path(os.path.normpath(Path.cwd() / file))
+    whole = Path(root).resolve()
+    return path.relative_to(whole).as_posix() if path.is_relative_to(whole) else file
 
 
 def _shorten(text: str, longest: int) -> str:

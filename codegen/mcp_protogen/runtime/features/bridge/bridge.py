@@ -145,7 +145,7 @@ class BridgeBase:
         The other server sees a client with this declaration and info.
         """
         known = next(known for known in cls.REVISIONS if known.id == revision)
-        servers = cls.REVISIONS if server_revisions is None else server_revisions
+        servers = server_revisions or cls.REVISIONS
         # Tasks are those of the mounting server.
         caller = Caller(known, without_tasks(declared, "client"), info or {**UNKNOWN})
         return open_proxy(cls, caller, opener, servers, options, carries=False)
@@ -203,7 +203,7 @@ class _Views(RevisionViews[ClientBase]):
 
 def _proxies(revision: Revision, carries: bool, tasks: AdaptsTasks | None) -> tuple[Any, Any]:
     module = revision.load()
-    table = table_with(revision, {"tasks"}) if carries else module.methods.TABLE
+    table = table_with(revision, {"tasks"}) if carries or tasks else module.methods.TABLE
     calls: JSONObject = {} if tasks is None else {"__mcp_caller__": tasks.caller}
     of_client = {"__mcp_runtime__": cached_property(ProxyClientRuntime), **calls}
     of_server = {"__mcp_runtime__": cached_property(ProxyServerRuntime)}

@@ -37,7 +37,7 @@ from ...rules.capabilities import Declared, unmet
 from ...rules.handlers import Handlers, merge_objects
 from ...rules.server_negotiation import DISCOVER
 from ...rules.task_kinds import RELATED_TASK, TASKS_EXTENSION, tasks_declared, without_tasks
-from ...rules.task_methods import CHANGED, CORE_CHANGED, RESULT
+from ...rules.task_methods import CHANGED, CORE_CHANGED
 from ...server.base import ServerBase, ServerRuntime, SessionBase
 from ...server.context import RequestContext
 from ...server.layers import Layer
@@ -363,13 +363,11 @@ class ProxyServerRuntime(ServerRuntime):
         options: CallOptions = {"reset_on_progress": True}
         if self.client.carries:
             options = {"timeout": context.endpoint.options.max_timeout}
-        if spec.known_as == RESULT:
-            options = {**NO_END}
-        if PROGRESS_TOKEN in context.meta:
-            # Progress needs the request that was sent.
-            options["on_progress"] = lambda progress: self._report_progress(forwarded, progress)
         work = partial(self._result, context, spec, params, options)
         forwarded = ForwardedRequest(spec.method, work)
+        if PROGRESS_TOKEN in context.meta:
+            # Progress needs the request that was sent.
+            options["on_progress"] = partial(self._report_progress, forwarded)
         return forwarded
 
     async def _result(
@@ -385,11 +383,10 @@ class ProxyServerRuntime(ServerRuntime):
 
     def declared_by(self, context: RequestContext) -> bytes | None:
         """Return the members of `_meta` with a request's extensions, if any."""
-        if not self.client.same_revision:
-            return None
         # Tasks are those of the mounting server.
         declared = without_tasks(client_capabilities(context.meta), "client")
-        return self.client.extension_members(declared.get(EXTENSIONS))
+        same = self.client.same_revision
+        return self.client.extension_members(declared.get(EXTENSIONS) if same else None)
 
     def _report_progress(self, forwarded: ForwardedRequest, progress: Progress) -> None:
         if forwarded.is_over:

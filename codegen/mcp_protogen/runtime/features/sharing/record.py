@@ -7,7 +7,7 @@ progress, stay in their worker.
 from asyncio import Lock
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, Literal, NamedTuple
 
 from ...core.json import JSONObject
 from ...core.subscriptions import Level
@@ -26,7 +26,7 @@ class Choices(NamedTuple):
     confirmed: bool
     """Whether the handshake is complete."""
     level: str
-    """The least severe log level to send."""
+    """The least severe log level to send; empty at first."""
     subscriptions: frozenset[str]
     """The URIs of subscribed resources."""
     switched: SessionSwitches = ()
@@ -61,7 +61,7 @@ class SessionRecord:
     capabilities: JSONObject
     info: JSONObject
     confirmed: bool
-    level: Level
+    level: Level | Literal[""]
     subscriptions: frozenset[str]
     switched: SessionSwitches = ()
 
@@ -111,8 +111,7 @@ class SharedSession(HttpSession):
     def changed(self) -> bool:
         """Return whether choices are not stored, or unknown to other workers."""
         known, choices = self.copy.choices, self.choices
-        differs = choices != known and choices.onto(known, known) != known
-        return self.copy.unannounced or differs
+        return self.copy.unannounced or choices.onto(known, known) != known
 
     @property
     def unsaved(self) -> bool:
@@ -131,21 +130,25 @@ class SharedSession(HttpSession):
 
     def choose(self, choices: Choices) -> None:
         """Apply choices; raise the error for too many subscriptions."""
-        before, connection = self.connection.subscriptions, self.connection.endpoint.connection
-        for uri in before - choices.subscriptions:
-            self.connection.listeners.unsubscribe(uri)
-        for uri in choices.subscriptions - before:
-            self.connection.listeners.subscribe(uri)
-        self.connection.level = choices.level
-        if choices.switched != self.connection.switched:
-            server = self.connection.server.__mcp_runtime__
-            server.switch_all(self.connection, choices.switched)
-        if choices.confirmed and connection.state is State.OPEN_PENDING:
-            connection.enter(State.OPEN)
+        client, known = self.connection, self.choices
+        for uri in known.subscriptions - choices.subscriptions:
+            client.listeners.unsubscribe(uri)
+        for uri in choices.subscriptions - known.subscriptions:
+            client.listeners.subscribe(uri)
+        client.level = choices.level
+        if choices[1:] != known[1:]:
+            self._resume(choices)
+        if choices.confirmed:
+            client.enter_open()
+
+    def _resume(self, choices: Choices) -> None:
+        self.connection.server.__mcp_runtime__.resume(self.connection, choices.switched)
 
     def set_owner(self, owned: bool) -> None:
         """Set whether this worker is the one that sends the server's changes."""
-        self.connection.is_owner = owned
+        before, self.connection.is_owner = self.connection.is_owner, owned
+        if owned > before:
+            self._resume(self.choices)
 
     def require_announcement(self) -> None:
         # A client that repeats a choice got no answer: some workers may not know of it.

@@ -59,11 +59,11 @@ class StoredSessions:
                 raise ValueError("its principal or revision has changed")
             copy, connection = session.copy, session.connection
             before = connection.subscriptions
+            session.streams.standalone.note_owner(stored.epoch, owned=stored.owner == worker.name)
             session.choose(session.choices.onto(copy.choices, record.choices))
         except (ValueError, ProtocolError) as error:
             self.log.warning("a stored session is not served: %s", faults_in(error))
             return None
-        session.streams.standalone.note_owner(stored.epoch, owned=stored.owner == worker.name)
         has_new = not connection.subscriptions <= before
         if has_new and copy.as_of != worker.gaps and connection.is_owner:
             # The notification after the gap covered no new subscriptions.

@@ -86,21 +86,21 @@ def run_http(
     (processes) need a name, or one server that is a global of a module.
 
     Only this machine can reach the server unless `host` says otherwise; then `http` must have
-    `allowed_hosts`. SIGTERM and Ctrl-C end it: streams are closed, and handlers get
+    `allowed_hosts`. SIGTERM and Ctrl-C end it: streams close, and handlers get
     `options.drain` seconds to finish. Raise `ValueError` for options that leave requests
     unanswered, `ImportError` without uvicorn, `LifespanError` for a failing lifespan, and
-    `RuntimeError` inside a running event loop.
+    `RuntimeError` in a running event loop.
     """
     if is_running():
         advice = "serve what http_app(...) returns with any ASGI server"
-        raise RuntimeError(f"run_http cannot run inside a running event loop: {advice}")
+        raise RuntimeError(f"run_http cannot run in a running event loop: {advice}")
     _check_number(workers)
     name, app = _application(servers, app_options, workers)
     if host not in _LOOPBACK and not app.http.allowed_hosts:
         raise ValueError(
             f"a server on {host} needs HttpOptions(allowed_hosts=...), its public names"
         )
-    server, _ = _server(app, host, port)
+    server, _ = new_server(app, host, port)
     if workers == 1:
         _run(server, app)
         return
@@ -241,7 +241,7 @@ def _run_worker(
             parent.send_bytes(BEGUN)
         return None if sockets else SharedListener(listening, counts, place, server)
 
-    server, shutdown = _server(app, "", 0, listen)
+    server, shutdown = new_server(app, "", 0, listen)
 
     def watch() -> None:
         parent.poll(None)
@@ -254,7 +254,7 @@ def _run_worker(
         _run(server, app, sockets)
 
 
-def _server(
+def new_server(
     app: HttpApp, host: str, port: int, listen: Callable[[], "SharedListener | None"] = lambda: None
 ) -> "tuple[Any, _Shutdown]":
     uvicorn = library("uvicorn", "run_http")

@@ -36,6 +36,7 @@ class ClientWithTasks(Protocol):
 class ServerWithTasks(Protocol):
     owner: Handlers
     ask_any_client: Callable[..., Awaitable[Any]]
+    declared_by: Callable[..., bytes | None]
     relating: Callable[[str | None], AbstractContextManager[None]]
 
 
@@ -58,7 +59,7 @@ class PlainClients(Layer):
     ) -> Any:
         try:
             if self.wire.kind == "extension" and not is_in_core(self.client.spoken):
-                members = self.client.extension_members({})
+                members = self.server.declared_by(context)
                 try:
                     return await self.client.call(spec, params, options, members)
                 except McpError as error:

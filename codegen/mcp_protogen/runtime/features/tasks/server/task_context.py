@@ -89,7 +89,7 @@ class TaskConnection(ServerConnection):
     def begin(self) -> None:
         """Apply the session's switches, until the connection is unregistered."""
         if self._switched:
-            self.server.__mcp_runtime__.switch_all(self, self._switched)
+            self.server.__mcp_runtime__.resume(self, self._switched)
 
     def outermost(self) -> Serve:
         return self.answer_to

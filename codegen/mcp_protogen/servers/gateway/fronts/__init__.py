@@ -1,0 +1,1 @@
+"""The servers that clients see, and the upstream servers mounted in them."""

@@ -1,0 +1,1 @@
+"""Logins of users at the authorization servers of servers behind the gateway."""

@@ -1,0 +1,1 @@
+"""Reports about a gateway and its servers: the plan, the check, and the lock."""

@@ -1,0 +1,1 @@
+"""Tasks of the servers behind a gateway, in both forms."""

@@ -1,0 +1,1 @@
+"""Servers behind a gateway: their state, and the connections to them."""
