@@ -30,8 +30,14 @@ if TYPE_CHECKING:
 _log: Final = getLogger("mcp_protogen.gateway")
 
 _AT_START: Final = (
-    *("name", "title", "auth", "logins", "admin", "admin_hosts"),
-    *("share", "state_keys"),
+    "name",
+    "title",
+    "auth",
+    "logins",
+    "admin",
+    "admin_hosts",
+    "share",
+    "state_keys",
 )
 """Settings that apply after a restart."""
 

@@ -275,9 +275,8 @@ class UserAuthorization:
 
     def failure(self, problem: AuthorizationError, outer: RequestContext) -> McpError:
         """Return the answer to a client whose token could not be exchanged."""
-        server, why = self._exchange.server, explain(
-            problem, "the token endpoint cannot be reached"
-        )
+        server = self._exchange.server
+        why = explain(problem, "the token endpoint cannot be reached")
         text = f"No token for the server of {server} could be obtained: {why}"
         return McpError(INTERNAL_ERROR, text, {"server": server, "reason": "unauthorized"})
 
