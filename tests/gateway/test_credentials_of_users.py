@@ -10,29 +10,23 @@ import pytest
 from mcp_protogen.runtime.features.auth.errors import OAuthError, Unreachable
 from mcp_protogen.servers.gateway.upstreams.circuit import MOST_FAILURES, OPENING, Circuit
 from support.auth.guarding import ADA, BEN, OTHER, READING, WRITING, bearing
-from support.gateway.exchanging import ENDPOINT, SECRET, Exchanging, exchanging
+from support.gateway.exchanging import (
+    ENDPOINT,
+    SECRET,
+    Exchanging,
+    credential_server,
+    exchanging,
+)
 from support.gateway.gateways import client_at
 from support.http.serving import Site
 from support.revisions import ERAS, HANDSHAKE, OLD
 from support.sessions.talking import client, pkg
 from support.tables import case
 from support.tasks.gateway import CLIENTS, SERVERS
-from support.toolkit.mounting import app, only, text_of
+from support.toolkit.mounting import only, text_of
 
 REFUSED = "The server of up refuses the credentials that it was sent"
 DATA = {"server": "up", "reason": "unauthorized"}
-
-
-def telling(revision: str) -> Any:
-    """Return a server with a tool that returns the credential of its request."""
-    made = only(app(revision, "telling"))
-
-    async def tell(session: Any) -> str:
-        return str(session.http_request.headers["authorization"])
-
-    tell.__annotations__["session"] = pkg.load(revision).Session
-    made.add_tool(tell)
-    return made
 
 
 def client_of(site: Site, revision: str, headers: Mapping[str, str]) -> Any:
@@ -53,7 +47,7 @@ async def error_of(one: Any) -> tuple[int, str, Any]:
 
 async def test_each_user_has_own_tokens_and_no_token_of_a_client_reaches_a_server() -> None:
     for own in ERAS:
-        async with exchanging(telling(own)) as made:
+        async with exchanging(credential_server(own)) as made:
             for spoken in ERAS:
                 with case((own, spoken)):
                     async with (
@@ -73,7 +67,7 @@ async def test_each_user_has_own_tokens_and_no_token_of_a_client_reaches_a_serve
 
 async def test_token_that_the_server_no_longer_accepts_is_renewed_once() -> None:
     for own in ERAS:
-        async with exchanging(telling(own)) as made:
+        async with exchanging(credential_server(own)) as made:
             asked = made.endpoint.asked
             for spoken in ERAS:
                 with case((own, spoken)):
@@ -92,7 +86,7 @@ async def test_token_that_the_server_no_longer_accepts_is_renewed_once() -> None
 
 async def test_token_of_one_user_is_not_used_for_another_after_it_has_expired() -> None:
     for own in ERAS:
-        async with exchanging(telling(own)) as made:
+        async with exchanging(credential_server(own)) as made:
             endpoint = made.endpoint
             for spoken in ERAS:
                 with case((own, spoken)):
@@ -120,7 +114,7 @@ async def test_failed_exchange_is_told_to_the_client_when_connecting_and_later()
     why = "the token endpoint cannot be reached"
     text = f"No token for the server of up could be obtained: {why}"
     for own in ERAS:
-        async with exchanging(telling(own)) as made:
+        async with exchanging(credential_server(own)) as made:
             for spoken in ERAS:
                 with case((own, spoken)):
                     async with client_of(made.site, spoken, ADA) as one:
@@ -146,7 +140,7 @@ async def test_failed_exchange_says_nothing_about_the_server(
     failure = OAuthError("access_denied", f"not {WRITING}")
     for own, spoken in product(ERAS, ERAS):
         with case((own, spoken)):
-            async with exchanging(telling(own), transport="HTTP") as made:
+            async with exchanging(credential_server(own), transport="HTTP") as made:
                 up, endpoint = made.gateway.upstreams["up"], made.endpoint
                 async with client_of(made.site, spoken, ADA) as one:
                     # When connecting, and on an open connection.
@@ -168,7 +162,7 @@ async def test_failed_exchange_says_nothing_about_the_server(
 async def test_server_that_refuses_a_user_can_be_reached() -> None:
     for spoken in ERAS:
         with case(spoken):
-            async with exchanging(telling(spoken)) as made:
+            async with exchanging(credential_server(spoken)) as made:
                 made.server.refuses = 403
                 async with client_of(made.site, spoken, ADA) as one:
                     assert (await error_of(one))[2] == DATA
@@ -176,7 +170,7 @@ async def test_server_that_refuses_a_user_can_be_reached() -> None:
 
 
 async def test_session_goes_on_with_the_newer_token_of_its_user() -> None:
-    async with exchanging(telling(OLD)) as made:
+    async with exchanging(credential_server(OLD)) as made:
         session = await made.site.initialize(OLD, bearing(WRITING))
         await session.call("up_tell")
         session.headers = {**session.headers, **bearing(READING)}
@@ -189,7 +183,7 @@ async def test_session_goes_on_with_the_newer_token_of_its_user() -> None:
 async def test_client_with_fewer_scopes_has_its_own_connection_and_lists() -> None:
     for own in ERAS:
         with case(own):
-            server, asked = telling(own), list[str]()
+            server, asked = credential_server(own), list[str]()
 
             async def note(call: Any, next: Any, seen: list[str] = asked) -> Any:
                 seen.append(call.method)
@@ -209,7 +203,7 @@ async def test_client_with_fewer_scopes_has_its_own_connection_and_lists() -> No
 
 
 async def test_server_without_a_stream_for_its_user_answers_calls() -> None:
-    async with exchanging(telling(OLD)) as made, client_of(made.site, OLD, ADA) as one:
+    async with exchanging(credential_server(OLD)) as made, client_of(made.site, OLD, ADA) as one:
         made.server.refuses, made.server.verbs = 401, {"GET"}
         assert await owner_of(made, one) == WRITING
         while "GET" not in made.server.refused:
@@ -219,7 +213,7 @@ async def test_server_without_a_stream_for_its_user_answers_calls() -> None:
 
 async def test_only_connections_that_are_open_have_the_token_of_a_user() -> None:
     for spoken in ERAS:
-        async with exchanging(telling(OLD), max_connections=2) as made:
+        async with exchanging(credential_server(OLD), max_connections=2) as made:
             for number in range(4):
                 info = pkg.load(spoken).models.Implementation(name=f"editor {number}", version="1")
                 one = client(spoken, info=info)
@@ -235,7 +229,7 @@ async def test_only_connections_that_are_open_have_the_token_of_a_user() -> None
 async def test_no_token_is_in_the_log_or_in_an_answer(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     for own in ERAS:
-        async with exchanging(telling(own)) as made:
+        async with exchanging(credential_server(own)) as made:
             for spoken in ERAS:
                 with case((own, spoken)):
                     async with client_of(made.site, spoken, ADA) as one:

@@ -14,7 +14,16 @@ from mcp_protogen.servers.gateway.reload import GatewayFile
 from mcp_protogen.servers.gateway.settings.settings import ExchangeSettings
 from support import formats
 from support.auth.guarding import authentication
-from support.gateway.files import OF_GATEWAY, OF_HOST, Json, as_json, as_toml, read, write_file
+from support.gateway.files import (
+    OF_GATEWAY,
+    OF_HOST,
+    Json,
+    as_json,
+    as_toml,
+    problems_in,
+    read,
+    write_file,
+)
 from support.gateway.gateways import serve_gateway
 from support.http.serving import serving
 from support.revisions import ERAS, OLD
@@ -98,9 +107,7 @@ WRONG: dict[str, tuple[Json, str]] = {
 def test_each_mistake_is_one_problem_with_its_place_and_no_secret(tmp_path: Path) -> None:
     for name, (content, pointer) in WRONG.items():
         with case(name):
-            with pytest.raises(ProblemError) as raised:
-                read(tmp_path, content)
-            (problem,) = raised.value.problems
+            (problem,) = problems_in(tmp_path, content)
             assert (problem.code, problem.pointer) == ("bad-gateway-config", pointer)
             assert problem.message and problem.hint
             assert SECRET not in f"{problem.message} {problem.hint}"

@@ -23,6 +23,7 @@ from support.gateway.files import (
     as_json,
     as_toml,
     damaged_contents,
+    problems_in,
     read,
     write_file,
 )
@@ -32,19 +33,6 @@ from support.tables import case
 
 FORMS = (as_json, as_toml)
 CODE = "bad-gateway-config"
-
-
-def problems_in(folder: Path, content: Json) -> tuple[Problem, ...]:
-    """Return the problems of a file; none if it can be used."""
-    try:
-        read(folder, content)
-    except ProblemError as error:
-        assert {problem.place for problem in error.problems} <= {
-            str(folder / "mcp.json"),
-            str(folder / "gateway.toml"),
-        }
-        return error.problems
-    return ()
 
 
 def where(problems: Sequence[Problem]) -> list[str]:

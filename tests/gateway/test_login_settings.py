@@ -13,7 +13,16 @@ from mcp_protogen.servers.gateway.reload import GatewayFile
 from mcp_protogen.servers.gateway.settings.settings import LoginSettings
 from support import formats
 from support.auth.guarding import authentication
-from support.gateway.files import OF_GATEWAY, OF_HOST, Json, as_json, as_toml, read, write_file
+from support.gateway.files import (
+    OF_GATEWAY,
+    OF_HOST,
+    Json,
+    as_json,
+    as_toml,
+    problems_in,
+    read,
+    write_file,
+)
 from support.http.serving import serving
 from support.revisions import OLD
 from support.running import Run
@@ -65,9 +74,7 @@ WRONG: dict[str, tuple[Json, str]] = {
 def test_each_mistake_is_one_problem_with_its_place_and_no_secret(tmp_path: Path) -> None:
     for name, (content, pointer) in WRONG.items():
         with case(name):
-            with pytest.raises(ProblemError) as raised:
-                read(tmp_path, content)
-            (problem,) = raised.value.problems
+            (problem,) = problems_in(tmp_path, content)
             assert (problem.code, problem.pointer) == ("bad-gateway-config", pointer)
             text = f"{problem.message} {problem.hint}"
             assert problem.hint and SECRET not in text and "oauth" not in text

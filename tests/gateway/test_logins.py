@@ -14,29 +14,18 @@ from mcp_protogen.servers.gateway.settings.names import names_of
 from mcp_protogen.servers.gateway.settings.settings import LoginSettings
 from support.auth.authorization_server import LIFETIME
 from support.auth.guarding import ADA, BEN
+from support.gateway.exchanging import credential_server
 from support.gateway.gateways import behind, client_at
 from support.gateway.logging_in import Browser, LoggingIn, logging_in
 from support.json_types import JsonObject
 from support.revisions import ERAS, OLD
 from support.sessions.talking import CAPABILITIES, META, pkg
 from support.tables import case
-from support.toolkit.mounting import app, only, text_of
+from support.toolkit.mounting import text_of
 
 OPENS_URLS: JsonObject = {"elicitation": {"url": {}}}
 TOOL = "up_gateway_log_in"
 TEXT = "Log in to up, and then repeat the request"
-
-
-def telling(revision: str) -> Any:
-    """Return a server with a tool that returns the credential of its request."""
-    made = only(app(revision, "telling"))
-
-    async def tell(session: Any) -> str:
-        return str(session.http_request.headers["authorization"])
-
-    tell.__annotations__["session"] = pkg.load(revision).Session
-    made.add_tool(tell)
-    return made
 
 
 @asynccontextmanager
@@ -75,7 +64,7 @@ async def test_each_user_logs_in_and_has_own_tokens() -> None:
         for spoken in ERAS:
             with case((own, spoken)):
                 async with (
-                    logging_in(telling(own)) as made,
+                    logging_in(credential_server(own)) as made,
                     client_of(made, ADA, spoken) as ada,
                     client_of(made, BEN, spoken) as ben,
                 ):
@@ -94,7 +83,7 @@ async def test_each_user_logs_in_and_has_own_tokens() -> None:
 
 
 async def test_registration_of_the_gateway_is_for_all_users() -> None:
-    async with logging_in(telling(OLD)) as made:
+    async with logging_in(credential_server(OLD)) as made:
         for who in (ADA, BEN):
             async with client_of(made, who) as one:
                 await log_in(made, one)
@@ -106,7 +95,7 @@ async def test_tool_is_listed_that_asks_a_user_to_log_in() -> None:
         for spoken in ERAS:
             with case((own, spoken)):
                 async with (
-                    logging_in(telling(own)) as made,
+                    logging_in(credential_server(own)) as made,
                     client_of(made, ADA, spoken) as one,
                 ):
                     assert await tools_of(one) == [TOOL]
@@ -124,7 +113,7 @@ def test_patterns_of_tools_allow_the_one_that_asks_to_log_in() -> None:
 
 
 async def test_client_of_an_older_revision_gets_the_error_that_asks_for_urls() -> None:
-    async with logging_in(telling(OLD)) as made:
+    async with logging_in(credential_server(OLD)) as made:
         session = await made.site.initialize(OLD, ADA, **OPENS_URLS)
         error = (await session.call("up_tell")).json()["error"]
         assert (error["code"], error["message"]) == (-32042, TEXT)
@@ -136,7 +125,7 @@ async def test_client_of_an_older_revision_gets_the_error_that_asks_for_urls() -
 
 
 async def test_client_without_a_handshake_is_asked_in_the_result() -> None:
-    async with logging_in(telling(OLD)) as made:
+    async with logging_in(credential_server(OLD)) as made:
         meta: JsonObject = {**META, CAPABILITIES: OPENS_URLS}
         about: JsonObject = {"name": "up_tell", "meta": meta, "headers": ADA}
         result = (await made.site.modern("tools/call", **about)).json()["result"]
@@ -153,7 +142,7 @@ async def test_client_without_a_handshake_is_asked_in_the_result() -> None:
 
 
 async def test_calls_and_lists_of_a_user_who_does_not_come_are_answered_at_once() -> None:
-    async with logging_in(telling(OLD)) as made, client_of(made, ADA) as one:
+    async with logging_in(credential_server(OLD)) as made, client_of(made, ADA) as one:
         link = await link_of(one)
         calls = [link_of(one) for _ in range(5)]
         assert {*await asyncio.gather(*calls)} == {link}
@@ -163,7 +152,7 @@ async def test_calls_and_lists_of_a_user_who_does_not_come_are_answered_at_once(
 
 
 async def test_link_is_for_one_use_and_a_look_at_it_is_none() -> None:
-    async with logging_in(telling(OLD)) as made, client_of(made, ADA) as one:
+    async with logging_in(credential_server(OLD)) as made, client_of(made, ADA) as one:
         link, browser = await link_of(one), made.browser()
         for _ in range(2):
             page = await browser.open(link)
@@ -186,7 +175,7 @@ async def test_link_is_for_one_use_and_a_look_at_it_is_none() -> None:
 
 
 async def test_link_and_login_expire(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with logging_in(telling(OLD)) as made, client_of(made, ADA) as one:
+    async with logging_in(credential_server(OLD)) as made, client_of(made, ADA) as one:
         link, time = await link_of(one), asyncio.get_running_loop().time
         made.waiting.clock = lambda: time() + waiting.LIFETIME / 2
         assert await link_of(one) != link
@@ -196,7 +185,7 @@ async def test_link_and_login_expire(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (await made.browser().press_button(link)).status_code == 410
         await log_in(made, one)
     monkeypatch.setattr(waiting, "LIFETIME", 0.05)
-    async with logging_in(telling(OLD)) as made, client_of(made, ADA) as one:
+    async with logging_in(credential_server(OLD)) as made, client_of(made, ADA) as one:
         link = await link_of(one)
         while made.waiting.count:
             await asyncio.sleep(0.01)
@@ -213,7 +202,7 @@ async def _begin(made: LoggingIn, one: Any) -> tuple[Browser, str]:
 
 
 async def test_response_of_another_browser_or_request_is_refused_and_changes_nothing() -> None:
-    async with logging_in(telling(OLD)) as made, client_of(made, ADA) as one:
+    async with logging_in(credential_server(OLD)) as made, client_of(made, ADA) as one:
         browser, redirect = await _begin(made, one)
         (name, _), *_ = browser.cookies.items()
         state = redirect.partition("state=")[2].partition("&")[0]
@@ -240,7 +229,7 @@ async def test_login_fails_if_the_response_does_and_another_link_works() -> None
         ({"code": None, "error": "access_denied", "error_description": "no"}, "access_denied"),
     ):
         with case(why):
-            async with logging_in(telling(OLD)) as made, client_of(made, ADA) as one:
+            async with logging_in(credential_server(OLD)) as made, client_of(made, ADA) as one:
                 made.issuer.behave(redirected=redirected)
                 browser, redirect = await _begin(made, one)
                 page = await browser.open(redirect)
@@ -251,7 +240,7 @@ async def test_login_fails_if_the_response_does_and_another_link_works() -> None
 
 
 async def test_form_of_another_page_logs_no_one_in() -> None:
-    async with logging_in(telling(OLD)) as made, client_of(made, ADA) as one:
+    async with logging_in(credential_server(OLD)) as made, client_of(made, ADA) as one:
         link = await link_of(one)
         for origin in ("null", "https://mcp.example.com.evil.example", "http://mcp.example.com"):
             with case(origin):
@@ -261,7 +250,7 @@ async def test_form_of_another_page_logs_no_one_in() -> None:
 
 
 async def test_cookie_is_for_the_redirect_alone() -> None:
-    async with logging_in(telling(OLD)) as made, client_of(made, ADA) as one:
+    async with logging_in(credential_server(OLD)) as made, client_of(made, ADA) as one:
         pressed = await made.browser().press_button(await link_of(one))
         pair, *attributes = pressed.headers["set-cookie"].split("; ")
         assert len(pair.partition("=")[2]) == 43
@@ -273,7 +262,7 @@ async def test_cookie_is_for_the_redirect_alone() -> None:
 
 async def test_token_is_refreshed_and_a_refused_refresh_asks_again() -> None:
     for own in ERAS:
-        async with logging_in(telling(own)) as made:
+        async with logging_in(credential_server(own)) as made:
             for spoken in ERAS:
                 with case((own, spoken)):
                     async with client_of(made, ADA, spoken) as one:
@@ -289,7 +278,7 @@ async def test_token_is_refreshed_and_a_refused_refresh_asks_again() -> None:
 
 
 async def test_token_that_the_server_refuses_leads_to_another_login_and_no_status_401() -> None:
-    async with logging_in(telling(OLD)) as made:
+    async with logging_in(credential_server(OLD)) as made:
         session = await made.site.initialize(OLD, ADA, **OPENS_URLS)
         for _ in range(2):
             answer = await session.call("up_tell")
@@ -302,7 +291,7 @@ async def test_token_that_the_server_refuses_leads_to_another_login_and_no_statu
 
 
 async def test_clients_of_the_user_hear_that_lists_have_changed() -> None:
-    async with logging_in(telling(OLD)) as made:
+    async with logging_in(credential_server(OLD)) as made:
         ada, ben = [await made.site.initialize(OLD, who, **OPENS_URLS) for who in (ADA, BEN)]
         async with ada.get() as events, ben.get() as others:
             answer = (await ada.call("up_tell")).json()
@@ -316,7 +305,7 @@ async def test_clients_of_the_user_hear_that_lists_have_changed() -> None:
 
 async def test_logins_in_a_file_outlast_the_gateway(tmp_path: Path) -> None:
     file = tmp_path / "logins.json"
-    async with logging_in(telling(OLD), logins=str(file)) as made:
+    async with logging_in(credential_server(OLD), logins=str(file)) as made:
         async with client_of(made, ADA) as one:
             await log_in(made, one)
             credential = await text_of(one, "up_tell")
@@ -331,7 +320,7 @@ async def test_logins_in_a_file_outlast_the_gateway(tmp_path: Path) -> None:
 
 
 async def test_reload_keeps_logins_and_ends_those_that_wait_at_a_server_that_leaves() -> None:
-    async with logging_in(telling(OLD)) as made:
+    async with logging_in(credential_server(OLD)) as made:
         gateway, settings = made.gateway, made.gateway.settings
         async with client_of(made, ADA) as one, client_of(made, BEN) as other:
             await log_in(made, one)
@@ -349,7 +338,7 @@ async def test_reload_keeps_logins_and_ends_those_that_wait_at_a_server_that_lea
 async def test_too_many_logins_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waiting, "MOST_WAITING", 1)
     async with (
-        logging_in(telling(OLD)) as made,
+        logging_in(credential_server(OLD)) as made,
         client_of(made, ADA) as one,
         client_of(made, BEN) as other,
     ):
@@ -360,7 +349,7 @@ async def test_too_many_logins_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 async def test_failed_discovery_is_told_without_addresses() -> None:
-    async with logging_in(telling(OLD)) as made, client_of(made, ADA) as one:
+    async with logging_in(credential_server(OLD)) as made, client_of(made, ADA) as one:
         made.issuer.behave(stalled=frozenset({"metadata"}))
         with pytest.raises(pkg.McpError, match="authorization server cannot be reached") as raised:
             await text_of(one, "up_tell")
@@ -370,7 +359,7 @@ async def test_failed_discovery_is_told_without_addresses() -> None:
 
 
 async def test_user_who_has_not_logged_in_is_no_failure_of_the_server() -> None:
-    async with logging_in(telling(OLD)) as made, client_of(made, ADA) as one:
+    async with logging_in(credential_server(OLD)) as made, client_of(made, ADA) as one:
         upstream = made.gateway.upstreams["up"]
         for _ in range(7):
             await link_of(one)
@@ -381,7 +370,7 @@ async def test_no_secret_is_in_the_log_or_in_an_error(caplog: pytest.LogCaptureF
     caplog.set_level(logging.DEBUG)
     secrets: set[str] = set()
     for spoken in ERAS:
-        async with logging_in(telling(OLD)) as made, client_of(made, ADA, spoken) as one:
+        async with logging_in(credential_server(OLD)) as made, client_of(made, ADA, spoken) as one:
             link, browser = await link_of(one), made.browser()
             pressed = await browser.press_button(link)
             redirect = browser.agree(pressed.headers["location"])

@@ -18,6 +18,7 @@ from support.auth.playing import document, form_sent
 from support.gateway.gateways import behind, gateway_settings
 from support.http.serving import Site, app_of, run_own_app, serving
 from support.sessions.talking import pkg
+from support.toolkit.mounting import app, only
 
 ENDPOINT: Final = "https://login.example.com/token"
 SECRET: Final = "the-secret-of-the-gateway"
@@ -129,3 +130,15 @@ async def exchanging(server: Any, **options: Any) -> AsyncGenerator[Exchanging, 
 
 def _open_as(url: str, user: Any) -> Any:
     return pkg.open_http(url, auth=user)
+
+
+def credential_server(revision: str) -> Any:
+    """Return a server with a tool that returns the credential of its request."""
+    made = only(app(revision, "telling"))
+
+    async def tell(session: Any) -> str:
+        return str(session.http_request.headers["authorization"])
+
+    tell.__annotations__["session"] = pkg.load(revision).Session
+    made.add_tool(tell)
+    return made

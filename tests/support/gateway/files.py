@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.servers.gateway.config import read_settings
 from mcp_protogen.servers.gateway.settings.settings import GatewaySettings
 
@@ -146,6 +147,19 @@ def _toml(value: Any) -> str:
 
 def read(folder: Path, content: Json) -> GatewaySettings:
     return read_settings(write_file(folder, content))
+
+
+def problems_in(folder: Path, content: Json) -> tuple[Problem, ...]:
+    """Return the problems of a file; none if it can be used."""
+    try:
+        read(folder, content)
+    except ProblemError as error:
+        assert {problem.place for problem in error.problems} <= {
+            str(folder / "mcp.json"),
+            str(folder / "gateway.toml"),
+        }
+        return error.problems
+    return ()
 
 
 def damaged_contents(content: Json) -> Iterator[tuple[list[str], Any, Json]]:
